@@ -1,0 +1,139 @@
+#include "common/io/disk.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace ssd {
+namespace {
+
+absl::Status ErrnoStatus(const std::string& path, absl::string_view what) {
+  const int error = errno;
+  const std::string message = absl::StrCat(path, ": cannot ", what, ": ", std::strerror(error));
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return absl::ResourceExhaustedError(message);
+    case ENOENT:
+    case ENOTDIR:
+      return absl::NotFoundError(message);
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return absl::PermissionDeniedError(message);
+    default:
+      return absl::UnknownError(message);
+  }
+}
+
+class PosixFile : public WritableFile {
+ public:
+  PosixFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  ~PosixFile() override {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  absl::Status Append(absl::string_view data) override {
+    while (!data.empty()) {
+      const ssize_t n = ::write(fd_, data.data(), data.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return ErrnoStatus(path_, "write");
+      data.remove_prefix(n);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status SyncAndClose() override {
+    // Some file systems cannot sync (EINVAL on pipes and the like); that is no lost write.
+    if (::fsync(fd_) != 0 && errno != EINVAL) return ErrnoStatus(path_, "sync");
+    const int fd = fd_;
+    fd_ = -1;
+    if (::close(fd) != 0) return ErrnoStatus(path_, "close");
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::string path_;
+  int fd_;
+};
+
+class PosixDisk : public Disk {
+ public:
+  absl::StatusOr<std::string> ReadFile(const std::string& path) override {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return ErrnoStatus(path, "open");
+    std::string content;
+    struct stat info;
+    if (::fstat(fd, &info) == 0 && info.st_size > 0) content.reserve(info.st_size);
+    char chunk[1 << 16];
+    while (true) {
+      const ssize_t n = ::read(fd, chunk, sizeof chunk);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) {
+        const absl::Status status = ErrnoStatus(path, "read");
+        ::close(fd);
+        return status;
+      }
+      if (n == 0) break;
+      content.append(chunk, n);
+    }
+    ::close(fd);
+    return content;
+  }
+
+  absl::StatusOr<std::unique_ptr<WritableFile>> Create(const std::string& path) override {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0) return ErrnoStatus(path, "create");
+    return std::make_unique<PosixFile>(path, fd);
+  }
+
+  absl::Status Rename(const std::string& from, const std::string& to) override {
+    if (::rename(from.c_str(), to.c_str()) != 0) return ErrnoStatus(from, absl::StrCat("rename to ", to));
+    return absl::OkStatus();
+  }
+
+  absl::Status Remove(const std::string& path) override {
+    if (::unlink(path.c_str()) != 0) return ErrnoStatus(path, "remove");
+    return absl::OkStatus();
+  }
+
+  absl::Status SyncDirectory(const std::string& path) override {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return ErrnoStatus(path, "open");
+    const int result = ::fsync(fd);
+    const absl::Status status = result == 0 || errno == EINVAL ? absl::OkStatus() : ErrnoStatus(path, "sync");
+    ::close(fd);
+    return status;
+  }
+};
+
+}  // namespace
+
+absl::Status Disk::WriteWhole(const std::string& path, absl::string_view content) {
+  const std::string aside = absl::StrCat(path, ".partial");
+  ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, Create(aside));
+  absl::Status written = file->Append(content);
+  if (written.ok()) written = file->SyncAndClose();
+  if (written.ok()) written = Rename(aside, path);
+  if (!written.ok()) {
+    Remove(aside).IgnoreError();  // the first error is the one to tell
+    return written;
+  }
+  const size_t slash = path.rfind('/');
+  return SyncDirectory(slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash));
+}
+
+Disk& Disk::Real() {
+  static PosixDisk& disk = *new PosixDisk;
+  return disk;
+}
+
+}  // namespace ssd

@@ -1,0 +1,48 @@
+// A replica of the network as the training runtime sees it: one flat vector of parameters, one of buffers, and the two
+// passes over a batch.
+//
+// Not thread-safe; one thread at a time. A pass occupies its caller.
+#ifndef SSD_MODELS_MODEL_H_
+#define SSD_MODELS_MODEL_H_
+
+#include <cstdint>
+#include <span>
+
+#include "absl/functional/function_ref.h"
+#include "common/parameter_layout.h"
+#include "models/batch.h"
+
+namespace ssd {
+
+// Sums over the valid samples of one batch.
+struct BatchResult {
+  double loss = 0;      // the sum of the samples' cross-entropy
+  int64_t correct = 0;  // top 1
+  int64_t samples = 0;
+};
+
+class Model {
+ public:
+  // Called during a training pass whenever the gradient has become final from float `first` to the end of the vector;
+  // `first` falls with each call and is 0 in the last. Runs on the caller's thread, inside the pass.
+  using GradientReady = absl::FunctionRef<void(int64_t first)>;
+
+  virtual ~Model() = default;
+
+  virtual const ModelLayout& layout() const = 0;
+
+  // layout().parameters.size() floats: the local weights x. Callers write them between passes.
+  virtual std::span<float> parameters() = 0;
+  // layout().buffers.size() floats: this replica's own running statistics, which training passes renew.
+  virtual std::span<float> buffers() = 0;
+
+  // Computes the gradient of the batch's mean loss at parameters() into `gradient` (layout().parameters.size() floats).
+  virtual BatchResult Train(const Batch& batch, std::span<float> gradient, GradientReady ready) = 0;
+
+  // Evaluates with the given running statistics (layout().buffers.size() floats). Changes neither parameters nor buffers.
+  virtual BatchResult Evaluate(const Batch& batch, std::span<const float> buffers) = 0;
+};
+
+}  // namespace ssd
+
+#endif  // SSD_MODELS_MODEL_H_
