@@ -23,7 +23,7 @@ MATCHER(IsOk, "is OK") {
   return StatusOf(arg).ok();
 }
 
-MATCHER_P(IsOkAndHolds, matcher, "is OK and holds a value that " + ::testing::DescribeMatcher<decltype(*arg)>(matcher)) {
+MATCHER_P(IsOkAndHolds, matcher, "is OK and holds a value that matches") {
   if (!arg.ok()) {
     *result_listener << arg.status().ToString();
     return false;
