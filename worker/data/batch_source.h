@@ -14,8 +14,8 @@ class BatchSource {
 
   virtual ~BatchSource() = default;
 
-  // Calls `ready` with the batch of `step`, on the owner's executor, never inside Get. The batch lives until the next Get.
-  // REQUIRES: steps are asked for in order, one at a time: each is the last one's successor.
+  // Calls `ready` with the batch of `step`, on the owner's executor, never inside Get. The batch lives until
+  // the next Get. REQUIRES: steps are asked for in order, one at a time: each is the last one's successor.
   virtual void Get(Step step, Callback ready) = 0;
 };
 

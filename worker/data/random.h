@@ -1,0 +1,55 @@
+// Random numbers that every machine and compiler draws alike: a sequence is a pure function of (seed,
+// purpose, index), so what is drawn for one sample depends on no other sample, no thread and no time.
+//
+//   Random random(seed, Random::kAugmentation, position);
+//   const int64_t shift = random.Below(9);  // 0..8
+//
+// The generator is splitmix64 (Steele, Lea, Flood 2014): a counter, stepped by the golden ratio, through a
+// mixer. The counter's start is the three keys, mixed one after the other.
+#ifndef SSD_WORKER_DATA_RANDOM_H_
+#define SSD_WORKER_DATA_RANDOM_H_
+
+#include <cstdint>
+
+namespace ssd {
+
+class Random {
+ public:
+  // What the numbers are for. Two purposes share no sequence; a number once given is never given to another.
+  enum Purpose : uint64_t { kDataOrder = 1, kAugmentation = 2, kShapesTrain = 3, kShapesTest = 4 };
+
+  Random(uint64_t seed, Purpose purpose, uint64_t index)
+      : state_(Mix(Mix(Mix(seed + kStep) + purpose + kStep) + index + kStep)) {}
+
+  // 64 random bits.
+  uint64_t Next() { return Mix(state_ += kStep); }
+
+  // Each of 0..n-1 with exactly the same probability. REQUIRES: n > 0.
+  uint64_t Below(uint64_t n) {
+    // 2^64 mod n draws too many would favour the small results; they are drawn again.
+    const uint64_t first_fair = (0 - n) % n;
+    uint64_t draw = Next();
+    while (draw < first_fair) draw = Next();
+    return draw % n;
+  }
+
+  // Uniform in [0, 1), in steps of 2^-53.
+  double Uniform() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
+  // Uniform in [low, high).
+  double Uniform(double low, double high) { return low + (high - low) * Uniform(); }
+
+ private:
+  static constexpr uint64_t kStep = 0x9E3779B97F4A7C15;
+
+  static constexpr uint64_t Mix(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+    return z ^ (z >> 31);
+  }
+
+  uint64_t state_;
+};
+
+}  // namespace ssd
+
+#endif  // SSD_WORKER_DATA_RANDOM_H_
