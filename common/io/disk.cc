@@ -118,9 +118,13 @@ class PosixDisk : public Disk {
 }  // namespace
 
 absl::Status Disk::WriteWhole(const std::string& path, absl::string_view content) {
+  return WriteWhole(path, [content](WritableFile& file) { return file.Append(content); });
+}
+
+absl::Status Disk::WriteWhole(const std::string& path, absl::FunctionRef<absl::Status(WritableFile&)> write) {
   const std::string aside = absl::StrCat(path, ".partial");
   ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, Create(aside));
-  absl::Status written = file->Append(content);
+  absl::Status written = write(*file);
   if (written.ok()) written = file->SyncAndClose();
   if (written.ok()) written = Rename(aside, path);
   if (!written.ok()) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -35,6 +36,8 @@ class Disk {
 
   // Writes beside `path`, flushes, and renames: whoever looks sees the old content or all of the new.
   absl::Status WriteWhole(const std::string& path, absl::string_view content);
+  // The same for content that is made piece by piece: `write` appends it. Its error is passed on.
+  absl::Status WriteWhole(const std::string& path, absl::FunctionRef<absl::Status(WritableFile&)> write);
 
   // The machine's file system.
   static Disk& Real();
