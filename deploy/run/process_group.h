@@ -1,0 +1,71 @@
+// The processes of one run, from their start to the last one's end, as Supervisor decides it.
+//
+// Everything happens on the thread that owns the group, which must be the main thread (see Spawn). It sleeps
+// in poll() until a child ends, a signal arrives, a deadline passes or the observer wants its tick.
+#ifndef SSD_DEPLOY_RUN_PROCESS_GROUP_H_
+#define SSD_DEPLOY_RUN_PROCESS_GROUP_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "deploy/run/process.h"
+#include "deploy/run/supervisor.h"
+
+namespace ssd {
+
+// Told of what happens, in its order. Must not block.
+class GroupObserver {
+ public:
+  virtual ~GroupObserver() = default;
+  virtual void Tick() {}
+  virtual void ChildEnded(const ChildEnding& ending) { (void)ending; }
+  // `action` was taken; `received`: the signal that the launcher got and that led to it, or 0 for a deadline.
+  virtual void Acted(const Supervisor::Action& action, int received) { (void)action, (void)received; }
+};
+
+class ProcessGroup {
+ public:
+  // Takes SIGINT, SIGTERM, SIGCHLD and, unless it is ignored (nohup), SIGHUP for itself: from now on they are
+  // blocked and read from a descriptor, so that none is lost, and none interrupts anything. Internal: the
+  // system refuses.
+  static absl::StatusOr<std::unique_ptr<ProcessGroup>> Create(const Clock& clock);
+  ProcessGroup(const ProcessGroup&) = delete;
+  ProcessGroup& operator=(const ProcessGroup&) = delete;
+  // Kills and awaits what still runs.
+  ~ProcessGroup();
+
+  // Starts another child; its index is the number of those before. Fails as Spawn does.
+  absl::Status Start(const Command& command);
+  pid_t pid(int child) const { return children_[child].pid; }
+
+  // Returns when all children have ended. REQUIRES: the children are the servers and workers of `options`, in
+  // order. `tick`: how often the observer's Tick is called; once more after the last child.
+  Supervisor::Outcome Run(const Supervisor::Options& options, absl::Duration tick, GroupObserver& observer);
+
+ private:
+  struct Child {
+    pid_t pid = 0;
+    bool alive = false;
+  };
+
+  ProcessGroup(const Clock& clock, int signal_fd) : clock_(clock), signal_fd_(signal_fd) {}
+
+  std::vector<ChildEnding> Reap();
+  std::vector<int> ReadSignals();
+  void Send(const Supervisor::Action& action);
+
+  const Clock& clock_;
+  const int signal_fd_;
+  std::vector<Child> children_;
+};
+
+}  // namespace ssd
+
+#endif  // SSD_DEPLOY_RUN_PROCESS_GROUP_H_
