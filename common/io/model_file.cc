@@ -1,0 +1,224 @@
+#include "common/io/model_file.h"
+
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "common/io/safetensors_header.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+
+namespace ssd {
+namespace {
+
+constexpr absl::string_view kMean = ".running_mean";
+constexpr absl::string_view kCounter = ".num_batches_tracked";
+constexpr size_t kMaxListed = 2000;  // of the unexpected tensors; resnet152 has 932 in all
+
+// "layer1.0.bn1" of "layer1.0.bn1.weight".
+absl::string_view ModuleOf(absl::string_view name) {
+  const size_t dot = name.rfind('.');
+  return dot == absl::string_view::npos ? absl::string_view() : name.substr(0, dot);
+}
+
+// Calls move(i, j) for each value of a convolution of `shape` (O, I, H, W): it is value i where it lies (O,
+// I, H, W) and value j where it lies (O, H, W, I).
+template <typename Move>
+void ForEachWeight(const std::vector<int64_t>& shape, Move move) {
+  const int64_t inputs = shape[1];
+  const int64_t pixels = shape[2] * shape[3];
+  for (int64_t o = 0; o < shape[0]; ++o) {
+    const int64_t first = o * inputs * pixels;
+    for (int64_t i = 0; i < inputs; ++i) {
+      for (int64_t p = 0; p < pixels; ++p) move(first + i * pixels + p, first + p * inputs + i);
+    }
+  }
+}
+
+bool IsConvolution(const TensorSpec& tensor) { return tensor.shape.size() == 4; }
+
+// The tensors of a state_dict, in its order. Neither the vectors nor the object may move while the sources
+// are in use.
+class StateDict {
+ public:
+  StateDict(const ModelLayout& layout, std::span<const float> parameters, std::span<const float> buffers,
+            int64_t steps)
+      : steps_(steps) {
+    std::map<absl::string_view, std::vector<const TensorSpec*>> buffers_of_module;
+    for (const TensorSpec& buffer : layout.buffers.tensors()) {
+      buffers_of_module[ModuleOf(buffer.name)].push_back(&buffer);
+    }
+    const std::vector<TensorSpec>& tensors = layout.parameters.tensors();
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      AddFloats(tensors[i], parameters);
+      const absl::string_view module = ModuleOf(tensors[i].name);
+      if (i + 1 < tensors.size() && ModuleOf(tensors[i + 1].name) == module) continue;
+      if (const auto found = buffers_of_module.find(module); found != buffers_of_module.end()) {
+        AddBuffers(found->second, buffers);
+        buffers_of_module.erase(found);
+      }
+    }
+    // Modules without parameters.
+    for (const auto& [module, specs] : buffers_of_module) AddBuffers(specs, buffers);
+  }
+  StateDict(const StateDict&) = delete;
+  StateDict& operator=(const StateDict&) = delete;
+
+  std::span<const SafetensorsSource> sources() const { return sources_; }
+
+ private:
+  void AddFloats(const TensorSpec& tensor, std::span<const float> vector) {
+    SafetensorsSource& source = sources_.emplace_back();
+    source.name = tensor.name;
+    source.shape = tensor.shape;
+    const std::span<const float> values = vector.subspan(tensor.offset, tensor.size);
+    if (!IsConvolution(tensor)) {
+      source.values = values;
+      return;
+    }
+    source.values = [this, &tensor, values]() -> std::span<const float> {
+      permuted_.resize(values.size());
+      ForEachWeight(tensor.shape, [&](int64_t file, int64_t memory) { permuted_[file] = values[memory]; });
+      return permuted_;
+    };
+  }
+
+  void AddBuffers(const std::vector<const TensorSpec*>& specs, std::span<const float> buffers) {
+    for (const TensorSpec* spec : specs) AddFloats(*spec, buffers);
+    for (const TensorSpec* spec : specs) {
+      if (!absl::EndsWith(spec->name, kMean)) continue;
+      SafetensorsSource& counter = sources_.emplace_back();
+      counter.name = absl::StrCat(ModuleOf(spec->name), kCounter);
+      counter.values = std::span<const int64_t>(&steps_, 1);
+    }
+  }
+
+  const int64_t steps_;
+  std::vector<float> permuted_;  // the convolution being written
+  std::vector<SafetensorsSource> sources_;
+};
+
+// Pairs a file's tensors with a layout's, and collects what does not fit.
+class Matcher {
+ public:
+  explicit Matcher(const Safetensors& file) {
+    for (const SafetensorsTensor& tensor : file.tensors) unclaimed_[tensor.name] = &tensor;
+  }
+
+  // The file's tensors for those of `layout`; null where none fits.
+  std::vector<const SafetensorsTensor*> Match(const ParameterLayout& layout) {
+    std::vector<const SafetensorsTensor*> matches;
+    for (const TensorSpec& want : layout.tensors()) {
+      const SafetensorsTensor* tensor = Claim(want.name);
+      if (tensor == nullptr) {
+        faults_.push_back(absl::StrCat("missing ", QuoteUntrusted(want.name)));
+      } else if (tensor->type != SafetensorsType::kF32 || tensor->shape != want.shape) {
+        AddMisfit(*tensor, DescribeTensor(SafetensorsType::kF32, want.shape));
+        tensor = nullptr;
+      }
+      matches.push_back(tensor);
+    }
+    return matches;
+  }
+
+  // Takes the counters of `buffers`' batch norms, which need not be there.
+  void MatchCounters(const ParameterLayout& buffers) {
+    for (const TensorSpec& buffer : buffers.tensors()) {
+      if (!absl::EndsWith(buffer.name, kMean)) continue;
+      const SafetensorsTensor* const tensor = Claim(absl::StrCat(ModuleOf(buffer.name), kCounter));
+      if (tensor == nullptr) continue;
+      const bool scalar = tensor->shape.empty() || tensor->shape == std::vector<int64_t>{1};
+      if (tensor->type != SafetensorsType::kI64 || !scalar)
+        AddMisfit(*tensor, DescribeTensor(SafetensorsType::kI64, {}));
+    }
+  }
+
+  // To be called last.
+  absl::Status Result() {
+    size_t unlisted = unclaimed_.size();
+    for (const auto& [name, tensor] : unclaimed_) {
+      // A hostile file has millions.
+      if (unclaimed_.size() - unlisted == kMaxListed) break;
+      faults_.push_back(absl::StrCat("unexpected ", QuoteUntrusted(name), ", ",
+                                     DescribeTensor(tensor->type, tensor->shape)));
+      --unlisted;
+    }
+    if (unlisted > 0) faults_.push_back(absl::StrCat(unlisted, " more unexpected ones"));
+    if (faults_.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("the tensors are not this model's: ", absl::StrJoin(faults_, "; ")));
+  }
+
+ private:
+  const SafetensorsTensor* Claim(absl::string_view name) {
+    const auto found = unclaimed_.find(name);
+    if (found == unclaimed_.end()) return nullptr;
+    const SafetensorsTensor* const tensor = found->second;
+    unclaimed_.erase(found);
+    return tensor;
+  }
+
+  void AddMisfit(const SafetensorsTensor& tensor, absl::string_view want) {
+    faults_.push_back(absl::StrCat(QuoteUntrusted(tensor.name), " is ",
+                                   DescribeTensor(tensor.type, tensor.shape), ", want ", want));
+  }
+
+  std::map<absl::string_view, const SafetensorsTensor*> unclaimed_;
+  std::vector<std::string> faults_;
+};
+
+void CopyIn(const ParameterLayout& layout, const std::vector<const SafetensorsTensor*>& tensors,
+            std::span<float> vector) {
+  std::vector<float> permuted;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const TensorSpec& spec = layout.tensors()[i];
+    const std::span<float> values = vector.subspan(spec.offset, spec.size);
+    if (!IsConvolution(spec)) {
+      CHECK_OK(tensors[i]->CopyTo(values));
+      continue;
+    }
+    permuted.resize(values.size());
+    CHECK_OK(tensors[i]->CopyTo(std::span<float>(permuted)));
+    ForEachWeight(spec.shape, [&](int64_t file, int64_t memory) { values[memory] = permuted[file]; });
+  }
+}
+
+void CheckSizes(const ModelLayout& layout, std::span<const float> parameters,
+                std::span<const float> buffers) {
+  CHECK_EQ(static_cast<int64_t>(parameters.size()), layout.parameters.size());
+  CHECK_EQ(static_cast<int64_t>(buffers.size()), layout.buffers.size());
+}
+
+}  // namespace
+
+absl::Status WriteModel(Disk& disk, const std::string& path, const ModelLayout& layout,
+                        std::span<const float> parameters, std::span<const float> buffers, int64_t steps,
+                        const SafetensorsMetadata& metadata) {
+  CheckSizes(layout, parameters, buffers);
+  const StateDict state(layout, parameters, buffers, steps);
+  SafetensorsMetadata all = metadata;
+  all["format"] = "pt";  // without it, transformers and others refuse the file
+  return WriteSafetensors(disk, path, state.sources(), all);
+}
+
+absl::Status ReadModel(Disk& disk, const std::string& path, const ModelLayout& layout,
+                       std::span<float> parameters, std::span<float> buffers) {
+  CheckSizes(layout, parameters, buffers);
+  ASSIGN_OR_RETURN(const Safetensors file, ReadSafetensors(disk, path));
+  Matcher matcher(file);
+  const std::vector<const SafetensorsTensor*> parameter_tensors = matcher.Match(layout.parameters);
+  const std::vector<const SafetensorsTensor*> buffer_tensors = matcher.Match(layout.buffers);
+  matcher.MatchCounters(layout.buffers);
+  const absl::Status matched = matcher.Result();
+  if (!matched.ok()) return absl::Status(matched.code(), absl::StrCat(path, ": ", matched.message()));
+  CopyIn(layout.parameters, parameter_tensors, parameters);
+  CopyIn(layout.buffers, buffer_tensors, buffers);
+  return absl::OkStatus();
+}
+
+}  // namespace ssd
