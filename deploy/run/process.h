@@ -13,9 +13,9 @@
 namespace ssd {
 
 struct Command {
-  std::vector<std::string> arguments;              // [0] is the program's path
-  std::map<std::string, std::string> environment;  // on top of this process's own
-  std::string log_path;                            // gets standard output and standard error, appended
+  std::vector<std::string> arguments;                // [0] is the program's path
+  std::map<std::string, std::string> environment{};  // on top of this process's own
+  std::string log_path{};                            // gets standard output and standard error, appended
 };
 
 // Starts `command` and returns its process id once the program runs (after a successful exec, not only a
