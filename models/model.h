@@ -1,5 +1,5 @@
-// A replica of the network as the training runtime sees it: one flat vector of parameters, one of buffers, and the two
-// passes over a batch.
+// A replica of the network as the training runtime sees it: one flat vector of parameters, one of buffers,
+// and the two passes over a batch.
 //
 // Not thread-safe; one thread at a time. A pass occupies its caller.
 #ifndef SSD_MODELS_MODEL_H_
@@ -23,8 +23,8 @@ struct BatchResult {
 
 class Model {
  public:
-  // Called during a training pass whenever the gradient has become final from float `first` to the end of the vector;
-  // `first` falls with each call and is 0 in the last. Runs on the caller's thread, inside the pass.
+  // Called during a training pass whenever the gradient has become final from float `first` to the end of the
+  // vector; `first` falls with each call and is 0 in the last. Runs on the caller's thread, inside the pass.
   using GradientReady = absl::FunctionRef<void(int64_t first)>;
 
   virtual ~Model() = default;
@@ -36,10 +36,12 @@ class Model {
   // layout().buffers.size() floats: this replica's own running statistics, which training passes renew.
   virtual std::span<float> buffers() = 0;
 
-  // Computes the gradient of the batch's mean loss at parameters() into `gradient` (layout().parameters.size() floats).
+  // Computes the gradient of the batch's mean loss at parameters() into `gradient`
+  // (layout().parameters.size() floats).
   virtual BatchResult Train(const Batch& batch, std::span<float> gradient, GradientReady ready) = 0;
 
-  // Evaluates with the given running statistics (layout().buffers.size() floats). Changes neither parameters nor buffers.
+  // Evaluates with the given running statistics (layout().buffers.size() floats). Changes neither parameters
+  // nor buffers.
   virtual BatchResult Evaluate(const Batch& batch, std::span<const float> buffers) = 0;
 };
 

@@ -1,0 +1,35 @@
+// Batch norm by oneDNN, with the ReLU fused where asked.
+#ifndef SSD_MODELS_CPU_BATCH_NORM_H_
+#define SSD_MODELS_CPU_BATCH_NORM_H_
+
+#include <optional>
+
+#include "models/cpu/primitive.h"
+
+namespace ssd {
+
+// `runtime` outlives it.
+class CpuBatchNorm final : public BatchNorm {
+ public:
+  CpuBatchNorm(CpuRuntime& runtime, const BatchNormOptions& options);
+
+  void TrainingForward(const float* x, const float* scale, const float* shift, float* y, float* running_mean,
+                       float* running_variance) override;
+  void InferenceForward(const float* x, const float* scale, const float* shift, const float* mean,
+                        const float* variance, float* y) override;
+  void Backward(const float* x, const float* scale, const float* shift, const float* dy, float* dx,
+                float* dscale, float* dshift) override;
+
+ private:
+  const BatchNormOptions options_;
+  AlignedArray mean_;                        // of the last training batch
+  AlignedArray variance_;                    // the same, biased
+  std::unique_ptr<AlignedArray> workspace_;  // which outputs the ReLU let pass; null without one
+  std::optional<Primitive> training_;
+  std::optional<Primitive> inference_;
+  std::optional<Primitive> backward_;
+};
+
+}  // namespace ssd
+
+#endif  // SSD_MODELS_CPU_BATCH_NORM_H_

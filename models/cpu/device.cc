@@ -1,0 +1,58 @@
+#include "models/cpu/device.h"
+
+#include <algorithm>
+
+#include "models/cpu/batch_norm.h"
+#include "models/cpu/convolution.h"
+#include "models/cpu/global_average_pool.h"
+#include "models/cpu/linear.h"
+#include "models/cpu/primitive.h"
+#include "models/cpu/residual_add.h"
+#include "models/cpu/softmax_cross_entropy.h"
+
+namespace ssd {
+namespace {
+
+class CpuDevice final : public Device {
+ public:
+  // oneDNN decides when it makes a primitive for how many threads, so the setting has to be there by then.
+  explicit CpuDevice(int threads) : threads_(threads) { Enter(); }
+
+  void Enter() override { SetThreads(threads_); }
+
+  std::unique_ptr<DeviceArray> Allocate(int64_t size) override {
+    return std::make_unique<AlignedArray>(size);
+  }
+  void Upload(std::span<const float> from, float* to) override { std::copy(from.begin(), from.end(), to); }
+  void Download(const float* from, std::span<float> to) override { std::copy_n(from, to.size(), to.begin()); }
+
+  std::unique_ptr<Convolution> MakeConvolution(const ConvolutionShape& shape, bool input_gradient) override {
+    return std::make_unique<CpuConvolution>(runtime_, shape, input_gradient);
+  }
+  std::unique_ptr<BatchNorm> MakeBatchNorm(const BatchNormOptions& options) override {
+    return std::make_unique<CpuBatchNorm>(runtime_, options);
+  }
+  std::unique_ptr<GlobalAveragePool> MakeGlobalAveragePool(const ActivationShape& input) override {
+    return std::make_unique<CpuGlobalAveragePool>(runtime_, input);
+  }
+  std::unique_ptr<Linear> MakeLinear(int64_t batch, int64_t inputs, int64_t outputs) override {
+    return std::make_unique<CpuLinear>(runtime_, batch, inputs, outputs);
+  }
+  std::unique_ptr<ResidualAdd> MakeResidualAdd(const ActivationShape& input,
+                                               const ActivationShape& output) override {
+    return std::make_unique<CpuResidualAdd>(runtime_, input, output);
+  }
+  std::unique_ptr<SoftmaxCrossEntropy> MakeSoftmaxCrossEntropy(int64_t batch, int64_t classes) override {
+    return std::make_unique<CpuSoftmaxCrossEntropy>(batch, classes);
+  }
+
+ private:
+  const int threads_;
+  CpuRuntime runtime_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> MakeCpuDevice(int threads) { return std::make_unique<CpuDevice>(threads); }
+
+}  // namespace ssd

@@ -1,0 +1,63 @@
+// What layers speak to: memory and operations of one device. Devices are sibling folders (models/cpu) with
+// the same file names.
+#ifndef SSD_MODELS_DEVICE_H_
+#define SSD_MODELS_DEVICE_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "models/operations.h"
+
+namespace ssd {
+
+// Owns floats in a device's memory.
+class DeviceArray {
+ public:
+  DeviceArray(const DeviceArray&) = delete;
+  DeviceArray& operator=(const DeviceArray&) = delete;
+  virtual ~DeviceArray() = default;
+
+  float* data() const { return data_; }
+  int64_t size() const { return size_; }
+
+ protected:
+  DeviceArray(float* data, int64_t size) : data_(data), size_(size) {}
+
+ private:
+  float* const data_;
+  const int64_t size_;
+};
+
+// A factory of operations. Not thread-safe, but not bound to a thread either: it may be built on one and used
+// on another. Outlives what it made. The same operation on the same values gives the same bits, for a fixed
+// number of threads.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  // To be called by a thread before it runs operations, once a pass (the CPU's number of threads is a
+  // thread's setting).
+  virtual void Enter() = 0;
+
+  // `size` floats, all 0.
+  virtual std::unique_ptr<DeviceArray> Allocate(int64_t size) = 0;
+  virtual void Upload(std::span<const float> from, float* to) = 0;
+  virtual void Download(const float* from, std::span<float> to) = 0;
+
+  // Without `input_gradient` the convolution has no BackwardData, and spends no memory on it.
+  virtual std::unique_ptr<Convolution> MakeConvolution(const ConvolutionShape& shape,
+                                                       bool input_gradient) = 0;
+  virtual std::unique_ptr<BatchNorm> MakeBatchNorm(const BatchNormOptions& options) = 0;
+  virtual std::unique_ptr<GlobalAveragePool> MakeGlobalAveragePool(const ActivationShape& input) = 0;
+  virtual std::unique_ptr<Linear> MakeLinear(int64_t batch, int64_t inputs, int64_t outputs) = 0;
+  // REQUIRES: output has as many channels as input or more, and its height and width are the input's divided
+  // by one stride, rounded up.
+  virtual std::unique_ptr<ResidualAdd> MakeResidualAdd(const ActivationShape& input,
+                                                       const ActivationShape& output) = 0;
+  virtual std::unique_ptr<SoftmaxCrossEntropy> MakeSoftmaxCrossEntropy(int64_t batch, int64_t classes) = 0;
+};
+
+}  // namespace ssd
+
+#endif  // SSD_MODELS_DEVICE_H_

@@ -1,0 +1,48 @@
+// One step of a network, over shapes fixed at construction.
+//
+// A layer's life: the constructor adds its tensors to the layout, in forward order; Build makes its
+// operations and memory on a device; then passes run, each Forward before its Backward. Not thread-safe.
+#ifndef SSD_MODELS_LAYER_H_
+#define SSD_MODELS_LAYER_H_
+
+#include "models/device.h"
+#include "models/model.h"
+
+namespace ssd {
+
+// The flat vectors of a forward pass. Exactly one of the last two is set.
+struct ForwardPass {
+  const float* parameters = nullptr;
+  float* running_statistics = nullptr;           // training: normalise with the batch's, and renew these
+  const float* evaluation_statistics = nullptr;  // evaluation: normalise with these
+};
+
+// Of a backward pass. Layers run last to first, and announce their part of the gradient as soon as it is
+// final.
+struct BackwardPass {
+  const float* parameters = nullptr;
+  float* gradient = nullptr;
+  float* scratch = nullptr;  // as large as the network's largest activation; free between layers
+  Model::GradientReady ready;
+};
+
+class Layer {
+ public:
+  virtual ~Layer() = default;
+
+  virtual ActivationShape output_shape() const = 0;
+
+  // To be called once. `input_gradient`: whether Backward will be asked for dx.
+  virtual void Build(Device& device, bool input_gradient) = 0;
+
+  // Returns the output, which the layer owns and keeps until its next Forward.
+  virtual const float* Forward(const float* x, const ForwardPass& pass) = 0;
+
+  // Writes the gradient of its parameters, and dx unless that is null. `x` is the last Forward's, still
+  // unchanged. `dy` may be overwritten; `dy`, `dx` and `pass.scratch` are three different arrays.
+  virtual void Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) = 0;
+};
+
+}  // namespace ssd
+
+#endif  // SSD_MODELS_LAYER_H_

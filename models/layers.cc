@@ -1,0 +1,108 @@
+#include "models/layers.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace ssd {
+namespace {
+
+// Adds a tensor and returns its offset.
+int64_t AddTensor(ParameterLayout& layout, absl::string_view name, absl::string_view suffix,
+                  std::vector<int64_t> shape) {
+  return layout.tensors()[layout.Add(absl::StrCat(name, suffix), std::move(shape))].offset;
+}
+
+}  // namespace
+
+ConvolutionLayer::ConvolutionLayer(absl::string_view name, const ConvolutionShape& shape, ModelLayout& layout)
+    : shape_(shape),
+      weight_(AddTensor(layout.parameters, name, ".weight",
+                        {shape.outputs, shape.input.channels, shape.kernel, shape.kernel})) {}
+
+void ConvolutionLayer::Build(Device& device, bool input_gradient) {
+  operation_ = device.MakeConvolution(shape_, input_gradient);
+  output_ = device.Allocate(shape_.output().size());
+}
+
+const float* ConvolutionLayer::Forward(const float* x, const ForwardPass& pass) {
+  operation_->Forward(x, pass.parameters + weight_, output_->data());
+  return output_->data();
+}
+
+void ConvolutionLayer::Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) {
+  operation_->BackwardWeights(x, dy, pass.gradient + weight_);
+  pass.ready(weight_);  // the gradient is on its way while dx is computed
+  if (dx != nullptr) operation_->BackwardData(pass.parameters + weight_, dy, dx);
+}
+
+BatchNormLayer::BatchNormLayer(absl::string_view name, const ActivationShape& shape, bool relu,
+                               ModelLayout& layout)
+    : options_({.shape = shape, .relu = relu}),
+      scale_(AddTensor(layout.parameters, name, ".weight", {shape.channels})),
+      shift_(AddTensor(layout.parameters, name, ".bias", {shape.channels})),
+      mean_(AddTensor(layout.buffers, name, ".running_mean", {shape.channels})),
+      variance_(AddTensor(layout.buffers, name, ".running_var", {shape.channels})) {}
+
+void BatchNormLayer::Build(Device& device, bool /*input_gradient*/) {
+  operation_ = device.MakeBatchNorm(options_);
+  output_ = device.Allocate(options_.shape.size());
+}
+
+const float* BatchNormLayer::Forward(const float* x, const ForwardPass& pass) {
+  const float* scale = pass.parameters + scale_;
+  const float* shift = pass.parameters + shift_;
+  if (pass.evaluation_statistics != nullptr) {
+    operation_->InferenceForward(x, scale, shift, pass.evaluation_statistics + mean_,
+                                 pass.evaluation_statistics + variance_, output_->data());
+  } else {
+    operation_->TrainingForward(x, scale, shift, output_->data(), pass.running_statistics + mean_,
+                                pass.running_statistics + variance_);
+  }
+  return output_->data();
+}
+
+void BatchNormLayer::Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) {
+  operation_->Backward(x, pass.parameters + scale_, pass.parameters + shift_, dy, dx != nullptr ? dx : dy,
+                       pass.gradient + scale_, pass.gradient + shift_);
+  pass.ready(scale_);
+}
+
+void GlobalAveragePoolLayer::Build(Device& device, bool /*input_gradient*/) {
+  operation_ = device.MakeGlobalAveragePool(input_);
+  output_ = device.Allocate(output_shape().size());
+}
+
+const float* GlobalAveragePoolLayer::Forward(const float* x, const ForwardPass& /*pass*/) {
+  operation_->Forward(x, output_->data());
+  return output_->data();
+}
+
+void GlobalAveragePoolLayer::Backward(const float* /*x*/, float* dy, float* dx,
+                                      const BackwardPass& /*pass*/) {
+  if (dx != nullptr) operation_->Backward(dy, dx);
+}
+
+LinearLayer::LinearLayer(absl::string_view name, const ActivationShape& input, int64_t outputs,
+                         ModelLayout& layout)
+    : batch_(input.batch),
+      inputs_(input.height * input.width * input.channels),
+      outputs_(outputs),
+      weight_(AddTensor(layout.parameters, name, ".weight", {outputs, inputs_})),
+      bias_(AddTensor(layout.parameters, name, ".bias", {outputs})) {}
+
+void LinearLayer::Build(Device& device, bool /*input_gradient*/) {
+  operation_ = device.MakeLinear(batch_, inputs_, outputs_);
+  output_ = device.Allocate(batch_ * outputs_);
+}
+
+const float* LinearLayer::Forward(const float* x, const ForwardPass& pass) {
+  operation_->Forward(x, pass.parameters + weight_, pass.parameters + bias_, output_->data());
+  return output_->data();
+}
+
+void LinearLayer::Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) {
+  operation_->BackwardWeights(x, dy, pass.gradient + weight_, pass.gradient + bias_);
+  pass.ready(weight_);
+  if (dx != nullptr) operation_->BackwardData(pass.parameters + weight_, dy, dx);
+}
+
+}  // namespace ssd

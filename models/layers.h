@@ -1,0 +1,92 @@
+// The layers with one operation each. Tensors are named as in torchvision: "<name>.weight", "<name>.bias",
+// ...
+#ifndef SSD_MODELS_LAYERS_H_
+#define SSD_MODELS_LAYERS_H_
+
+#include <memory>
+
+#include "absl/strings/string_view.h"
+#include "common/parameter_layout.h"
+#include "models/layer.h"
+
+namespace ssd {
+
+// Without bias.
+class ConvolutionLayer final : public Layer {
+ public:
+  ConvolutionLayer(absl::string_view name, const ConvolutionShape& shape, ModelLayout& layout);
+
+  ActivationShape output_shape() const override { return shape_.output(); }
+  void Build(Device& device, bool input_gradient) override;
+  const float* Forward(const float* x, const ForwardPass& pass) override;
+  void Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) override;
+
+ private:
+  const ConvolutionShape shape_;
+  const int64_t weight_;  // offsets of the tensors in their vector, here and below
+  std::unique_ptr<Convolution> operation_;
+  std::unique_ptr<DeviceArray> output_;
+};
+
+// Its dx may be its dy.
+class BatchNormLayer final : public Layer {
+ public:
+  // `relu`: with the ReLU that follows it.
+  BatchNormLayer(absl::string_view name, const ActivationShape& shape, bool relu, ModelLayout& layout);
+
+  ActivationShape output_shape() const override { return options_.shape; }
+  void Build(Device& device, bool input_gradient) override;
+  const float* Forward(const float* x, const ForwardPass& pass) override;
+  void Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) override;
+
+  // The output, for a layer that goes on working in place.
+  float* mutable_output() { return output_->data(); }
+
+ private:
+  const BatchNormOptions options_;
+  const int64_t scale_;
+  const int64_t shift_;
+  const int64_t mean_;
+  const int64_t variance_;
+  std::unique_ptr<BatchNorm> operation_;
+  std::unique_ptr<DeviceArray> output_;
+};
+
+class GlobalAveragePoolLayer final : public Layer {
+ public:
+  explicit GlobalAveragePoolLayer(const ActivationShape& input) : input_(input) {}
+
+  ActivationShape output_shape() const override { return {input_.batch, 1, 1, input_.channels}; }
+  void Build(Device& device, bool input_gradient) override;
+  const float* Forward(const float* x, const ForwardPass& pass) override;
+  void Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) override;
+
+ private:
+  const ActivationShape input_;
+  std::unique_ptr<GlobalAveragePool> operation_;
+  std::unique_ptr<DeviceArray> output_;
+};
+
+// With bias. Takes height, width and channels as one dimension.
+class LinearLayer final : public Layer {
+ public:
+  LinearLayer(absl::string_view name, const ActivationShape& input, int64_t outputs, ModelLayout& layout);
+
+  ActivationShape output_shape() const override { return {batch_, 1, 1, outputs_}; }
+  void Build(Device& device, bool input_gradient) override;
+  const float* Forward(const float* x, const ForwardPass& pass) override;
+  void Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) override;
+
+ private:
+  const int64_t batch_;
+  const int64_t inputs_;
+  const int64_t outputs_;
+  const int64_t weight_;
+  const int64_t bias_;
+  std::unique_ptr<Linear> operation_;
+  std::unique_ptr<DeviceArray> output_;
+};
+
+}  // namespace ssd
+
+#endif  // SSD_MODELS_LAYERS_H_

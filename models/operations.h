@@ -1,0 +1,131 @@
+// The operations that a device offers, each made once by a Device for fixed shapes.
+//
+// Activations are (N, H, W, C), float32; convolution weights are (O, H, W, I). Pointers are into the device's
+// memory. Not thread-safe; the operations of one device share its scratch memory, so that one runs at a time.
+// A run allocates nothing. What an operation remembers from forward to backward is said where it does.
+#ifndef SSD_MODELS_OPERATIONS_H_
+#define SSD_MODELS_OPERATIONS_H_
+
+#include <cstdint>
+#include <span>
+
+#include "models/model.h"
+
+namespace ssd {
+
+struct ActivationShape {
+  int64_t batch = 0;
+  int64_t height = 0;
+  int64_t width = 0;
+  int64_t channels = 0;
+
+  int64_t size() const { return batch * height * width * channels; }
+  bool operator==(const ActivationShape&) const = default;
+};
+
+// A square kernel over an input padded with zeros.
+struct ConvolutionShape {
+  ActivationShape input;
+  int64_t outputs = 0;  // output channels, O
+  int64_t kernel = 1;
+  int64_t stride = 1;
+  int64_t padding = 0;
+
+  int64_t weights_size() const { return outputs * kernel * kernel * input.channels; }
+  ActivationShape output() const {
+    return {.batch = input.batch,
+            .height = (input.height + 2 * padding - kernel) / stride + 1,
+            .width = (input.width + 2 * padding - kernel) / stride + 1,
+            .channels = outputs};
+  }
+};
+
+// A convolution without bias.
+class Convolution {
+ public:
+  virtual ~Convolution() = default;
+
+  virtual void Forward(const float* x, const float* weights, float* y) = 0;
+  // REQUIRES: made with input_gradient.
+  virtual void BackwardData(const float* weights, const float* dy, float* dx) = 0;
+  virtual void BackwardWeights(const float* x, const float* dy, float* dweights) = 0;
+};
+
+struct BatchNormOptions {
+  ActivationShape shape;
+  bool relu = false;  // y = max(0, normalised x)
+  float epsilon = 1e-5f;
+  float momentum = 0.1f;  // PyTorch's: running = (1 - momentum) running + momentum batch
+};
+
+// Batch normalisation over N, H and W (Ioffe and Szegedy 2015), if wanted with the ReLU that follows it.
+//
+// As in PyTorch the running variance is the unbiased one, n / (n - 1) times what normalises. Over a single
+// value there is no unbiased variance, and the biased one, which is 0, takes its place.
+class BatchNorm {
+ public:
+  virtual ~BatchNorm() = default;
+
+  // Normalises with the batch's statistics, remembers them for Backward, and moves the running ones (C each)
+  // to them.
+  virtual void TrainingForward(const float* x, const float* scale, const float* shift, float* y,
+                               float* running_mean, float* running_variance) = 0;
+  // Normalises with the statistics given. Leaves what Backward remembers alone.
+  virtual void InferenceForward(const float* x, const float* scale, const float* shift, const float* mean,
+                                const float* variance, float* y) = 0;
+  // `x`, `scale` and `shift` are those of the last TrainingForward. `dx` may be `dy`.
+  virtual void Backward(const float* x, const float* scale, const float* shift, const float* dy, float* dx,
+                        float* dscale, float* dshift) = 0;
+};
+
+// The mean over H and W: (N, H, W, C) to (N, C).
+class GlobalAveragePool {
+ public:
+  virtual ~GlobalAveragePool() = default;
+
+  virtual void Forward(const float* x, float* y) = 0;
+  virtual void Backward(const float* dy, float* dx) = 0;
+};
+
+// y = x W^T + b, with x (N, I), W (O, I), b (O).
+class Linear {
+ public:
+  virtual ~Linear() = default;
+
+  virtual void Forward(const float* x, const float* weights, const float* bias, float* y) = 0;
+  virtual void BackwardData(const float* weights, const float* dy, float* dx) = 0;
+  virtual void BackwardWeights(const float* x, const float* dy, float* dweights, float* dbias) = 0;
+};
+
+// The end of a residual block: y = max(0, y + shortcut(x)).
+//
+// Between equal shapes the shortcut is the identity. Else it is shortcut A of He et al. 2015: it takes every
+// stride-th row and column of x, and adds channels of zeros, half (rounded down) before and the rest after
+// those of x.
+class ResidualAdd {
+ public:
+  virtual ~ResidualAdd() = default;
+
+  virtual void Forward(const float* x, float* y) = 0;  // y is read and written
+  // dy = dy where y > 0, else 0: the gradient of the block's branch, and of the shortcut's output.
+  virtual void Backward(const float* y, float* dy) = 0;
+  // dx += shortcut^T(dy), with the dy that Backward left.
+  virtual void AddShortcutGradient(const float* dy, float* dx) = 0;
+};
+
+// The cross entropy of softmax(logits), logits (N, C).
+class SoftmaxCrossEntropy {
+ public:
+  virtual ~SoftmaxCrossEntropy() = default;
+
+  // Sums over the first `valid` samples; a sample whose logits hold a NaN is not correct, and of equal logits
+  // the first counts as the largest. The labels are in the host's memory. REQUIRES: N labels, the first
+  // `valid` in [0, C).
+  virtual BatchResult Forward(const float* logits, std::span<const int32_t> labels, int64_t valid) = 0;
+  // dlogits = (softmax(logits) - onehot(labels)) / N, the gradient of the mean loss over the batch.
+  virtual void Backward(const float* logits, std::span<const int32_t> labels, float* dlogits) = 0;
+};
+
+}  // namespace ssd
+
+#endif  // SSD_MODELS_OPERATIONS_H_

@@ -1,0 +1,37 @@
+// The models by name, as an experiment file names them.
+#ifndef SSD_MODELS_REGISTRY_H_
+#define SSD_MODELS_REGISTRY_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "models/batch.h"
+#include "models/model.h"
+
+namespace ssd {
+
+struct ModelOptions {
+  ImageShape image;  // of the images in a batch
+  int64_t classes = 10;
+  int64_t batch_size = 1;  // samples a pass works on, evaluation included
+  int threads = 1;         // of the CPU, for the model's passes
+};
+
+// "resnet8", "resnet20", ..., in the order of their size.
+std::vector<std::string> ModelNames();
+
+// Makes a model with its memory and primitives. Its parameters and buffers are 0: see InitializeParameters.
+// InvalidArgument: an unknown name, or an option out of range. ResourceExhausted: no memory for this batch
+// size.
+absl::StatusOr<std::unique_ptr<Model>> MakeModel(absl::string_view name, const ModelOptions& options);
+
+// The layout of the same model, without its memory. Errors as above.
+absl::StatusOr<ModelLayout> LayoutOf(absl::string_view name, const ImageShape& image, int64_t classes);
+
+}  // namespace ssd
+
+#endif  // SSD_MODELS_REGISTRY_H_

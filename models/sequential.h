@@ -1,0 +1,55 @@
+// A model that is a chain of layers, ending in softmax cross entropy.
+#ifndef SSD_MODELS_SEQUENTIAL_H_
+#define SSD_MODELS_SEQUENTIAL_H_
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "models/layer.h"
+#include "models/model.h"
+
+namespace ssd {
+
+// The layers, not yet built, and the tensors that they added. Costs no memory to speak of, so that a layout
+// can be had of a model that nobody is going to run.
+struct Network {
+  ActivationShape input;
+  ModelLayout layout = {};
+  std::vector<std::unique_ptr<Layer>> layers = {};  // the last one's output is the logits, (N, classes)
+};
+
+// Runs a Network on a device. See Model. Parameters and buffers are 0 at first.
+class Sequential final : public Model {
+ public:
+  // Builds the layers. REQUIRES: at least one layer; the device's memory is the host's.
+  Sequential(Network network, std::unique_ptr<Device> device);
+
+  const ModelLayout& layout() const override { return network_.layout; }
+  std::span<float> parameters() override { return parameters_; }
+  std::span<float> buffers() override { return buffers_; }
+  // REQUIRES: batch.valid is the batch size.
+  BatchResult Train(const Batch& batch, std::span<float> gradient, GradientReady ready) override;
+  BatchResult Evaluate(const Batch& batch, std::span<const float> buffers) override;
+
+  // (N, classes), of the last pass.
+  std::span<const float> logits() const { return {logits_, static_cast<size_t>(output_shape_.size())}; }
+
+ private:
+  void Forward(const Batch& batch, const ForwardPass& pass);
+
+  std::unique_ptr<Device> device_;  // outlives all below
+  Network network_;
+  const ActivationShape output_shape_;
+  std::unique_ptr<SoftmaxCrossEntropy> loss_;
+  std::vector<float> parameters_;
+  std::vector<float> buffers_;
+  std::vector<const float*> inputs_;  // of each layer in the pass under way
+  const float* logits_ = nullptr;
+  // The gradients of activations: a layer's dy and dx in turn, and scratch.
+  std::array<std::unique_ptr<DeviceArray>, 3> gradients_;
+};
+
+}  // namespace ssd
+
+#endif  // SSD_MODELS_SEQUENTIAL_H_

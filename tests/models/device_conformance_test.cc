@@ -1,0 +1,316 @@
+// Every operation of every device against plain loops in double. Another device is one more row at the end.
+#include "models/device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "models/cpu/device.h"
+#include "tests/models/reference.h"
+#include "tests/testing/deterministic.h"
+
+namespace ssd {
+namespace {
+
+using ::ssd::testing::Deterministic;
+
+struct DeviceRow {
+  std::string name;
+  std::unique_ptr<Device> (*make)();
+};
+
+// Values in [-1, 1) that differ from name to name.
+std::vector<float> Values(const std::string& name, int64_t count) {
+  const std::vector<double> numbers = Deterministic(name, count);
+  return {numbers.begin(), numbers.end()};
+}
+
+class DeviceConformanceTest : public ::testing::TestWithParam<DeviceRow> {
+ protected:
+  DeviceConformanceTest() : device_(GetParam().make()) { device_->Enter(); }
+
+  // An array on the device that holds `values`.
+  float* Put(const std::vector<float>& values) {
+    arrays_.push_back(device_->Allocate(static_cast<int64_t>(values.size())));
+    device_->Upload(values, arrays_.back()->data());
+    return arrays_.back()->data();
+  }
+  // An array whose old content must not show in a result.
+  float* Garbage(int64_t size) { return Put(std::vector<float>(size, 1e30f)); }
+
+  std::vector<float> Get(const float* from, int64_t size) {
+    std::vector<float> values(size);
+    device_->Download(from, values);
+    return values;
+  }
+
+  // Within `tolerance` of the reference's root mean square.
+  void ExpectNear(const float* actual, const std::vector<double>& expected, double tolerance = 1e-5) {
+    const std::vector<float> values = Get(actual, static_cast<int64_t>(expected.size()));
+    double squares = 0;
+    for (const double value : expected) squares += value * value;
+    const double rms = std::sqrt(squares / static_cast<double>(expected.size()));
+    for (size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_NEAR(values[i], expected[i], tolerance * std::max(rms, 1e-3))
+          << "at " << i << " of " << expected.size();
+    }
+  }
+
+  std::unique_ptr<Device> device_;
+  std::vector<std::unique_ptr<DeviceArray>> arrays_;
+};
+
+TEST_P(DeviceConformanceTest, ConvolutionMatchesPlainLoopsInAllDirections) {
+  const ConvolutionShape shapes[] = {
+      {.input = {2, 8, 8, 16}, .outputs = 16, .kernel = 3, .stride = 1, .padding = 1},
+      {.input = {3, 9, 7, 3}, .outputs = 16, .kernel = 3, .stride = 1, .padding = 1},
+      {.input = {2, 8, 8, 16}, .outputs = 32, .kernel = 3, .stride = 2, .padding = 1},
+      {.input = {1, 7, 11, 5}, .outputs = 13, .kernel = 3, .stride = 2, .padding = 1},
+      {.input = {2, 15, 13, 3}, .outputs = 10, .kernel = 7, .stride = 2, .padding = 3},
+      {.input = {2, 6, 5, 17}, .outputs = 9, .kernel = 1, .stride = 1, .padding = 0},
+      {.input = {2, 7, 9, 16}, .outputs = 24, .kernel = 1, .stride = 2, .padding = 0},
+      {.input = {1, 11, 10, 4}, .outputs = 6, .kernel = 5, .stride = 3, .padding = 2},
+      {.input = {2, 1, 1, 8}, .outputs = 8, .kernel = 3, .stride = 2, .padding = 1},
+      {.input = {1, 5, 5, 1}, .outputs = 1, .kernel = 3, .stride = 1, .padding = 0},
+  };
+  for (const ConvolutionShape& shape : shapes) {
+    SCOPED_TRACE(::testing::Message()
+                 << shape.input.height << "x" << shape.input.width << "x" << shape.input.channels << " to "
+                 << shape.outputs << " kernel " << shape.kernel << " stride " << shape.stride << " padding "
+                 << shape.padding);
+    const auto x = Values("x", shape.input.size());
+    const auto weights = Values("weights", shape.weights_size());
+    const auto dy = Values("dy", shape.output().size());
+    const auto convolution = device_->MakeConvolution(shape, /*input_gradient=*/true);
+    float* y = Garbage(shape.output().size());
+    float* dx = Garbage(shape.input.size());
+    float* dweights = Garbage(shape.weights_size());
+
+    convolution->Forward(Put(x), Put(weights), y);
+    convolution->BackwardWeights(Put(x), Put(dy), dweights);
+    convolution->BackwardData(Put(weights), Put(dy), dx);
+
+    const reference::ConvolutionResult expected = reference::Convolve(shape, x, weights, dy);
+    ExpectNear(y, expected.y);
+    ExpectNear(dweights, expected.dweights);
+    ExpectNear(dx, expected.dx);
+  }
+}
+
+TEST_P(DeviceConformanceTest, ConvolutionFollowsWeightsThatChangeInPlace) {
+  const ConvolutionShape shape{.input = {1, 4, 4, 16}, .outputs = 16, .kernel = 3, .stride = 1, .padding = 1};
+  const auto x = Values("x", shape.input.size());
+  const auto dy = Values("dy", shape.output().size());
+  const auto convolution = device_->MakeConvolution(shape, /*input_gradient=*/true);
+  float* weights = Garbage(shape.weights_size());
+  float* y = Garbage(shape.output().size());
+  float* dx = Garbage(shape.input.size());
+  for (const char* version : {"weights/0", "weights/1"}) {
+    const auto values = Values(version, shape.weights_size());
+    device_->Upload(values, weights);
+    convolution->Forward(Put(x), weights, y);
+    convolution->BackwardData(weights, Put(dy), dx);
+    const reference::ConvolutionResult expected = reference::Convolve(shape, x, values, dy);
+    ExpectNear(y, expected.y);
+    ExpectNear(dx, expected.dx);
+  }
+}
+
+TEST_P(DeviceConformanceTest, BatchNormMatchesPlainLoopsWithAndWithoutRelu) {
+  for (const bool relu : {false, true}) {
+    for (const ActivationShape shape :
+         {ActivationShape{4, 8, 8, 16}, ActivationShape{3, 5, 7, 13}, ActivationShape{2, 1, 3, 1}}) {
+      SCOPED_TRACE(::testing::Message() << "relu " << relu << " channels " << shape.channels);
+      const BatchNormOptions options{.shape = shape, .relu = relu};
+      reference::BatchNorm expected(options);
+      const auto x = Values("x", shape.size());
+      const auto scale = Values("scale", shape.channels);
+      const auto shift = Values("shift", shape.channels);
+      const auto dy = Values("dy", shape.size());
+      const auto running_mean = Values("mean", shape.channels);
+      auto running_variance = Values("variance", shape.channels);
+      for (float& value : running_variance) value += 1.5f;
+      expected.Run(x, scale, shift, dy, running_mean, running_variance);
+
+      const auto batch_norm = device_->MakeBatchNorm(options);
+      float* y = Garbage(shape.size());
+      float* inference = Garbage(shape.size());
+      float* mean = Put(running_mean);
+      float* variance = Put(running_variance);
+      float* dx = Put(dy);  // in place
+      float* dscale = Garbage(shape.channels);
+      float* dshift = Garbage(shape.channels);
+      const float* on_device = Put(x);
+      batch_norm->TrainingForward(on_device, Put(scale), Put(shift), y, mean, variance);
+      batch_norm->InferenceForward(on_device, Put(scale), Put(shift), Put(running_mean),
+                                   Put(running_variance), inference);
+      batch_norm->Backward(on_device, Put(scale), Put(shift), dx, dx, dscale, dshift);
+
+      ExpectNear(y, expected.y);
+      ExpectNear(mean, expected.running_mean);
+      ExpectNear(variance, expected.running_variance);
+      ExpectNear(inference, expected.inference);
+      ExpectNear(dx, expected.dx, 1e-4);
+      ExpectNear(dscale, expected.dscale, 1e-4);
+      ExpectNear(dshift, expected.dshift);
+    }
+  }
+}
+
+TEST_P(DeviceConformanceTest, BatchNormOverOneValueLeavesRunningStatisticsFinite) {
+  const auto batch_norm = device_->MakeBatchNorm({.shape = {1, 1, 1, 2}});
+  float* mean = Put({0, 1});
+  float* variance = Put({1, 2});
+  batch_norm->TrainingForward(Put({5, -3}), Put({1, 1}), Put({0, 0}), Garbage(2), mean, variance);
+  ExpectNear(mean, {0.5, 0.6});
+  ExpectNear(variance, {0.9, 1.8});
+}
+
+TEST_P(DeviceConformanceTest, GlobalAveragePoolIsTheMeanAndItsGradientIsSpread) {
+  for (const ActivationShape shape :
+       {ActivationShape{2, 8, 8, 64}, ActivationShape{3, 5, 3, 7}, ActivationShape{2, 1, 1, 4}}) {
+    const auto x = Values("x", shape.size());
+    const auto dy = Values("dy", shape.batch * shape.channels);
+    const auto pool = device_->MakeGlobalAveragePool(shape);
+    float* y = Garbage(shape.batch * shape.channels);
+    float* dx = Garbage(shape.size());
+    pool->Forward(Put(x), y);
+    pool->Backward(Put(dy), dx);
+
+    const int64_t area = shape.height * shape.width;
+    std::vector<double> expected_y(dy.size());
+    std::vector<double> expected_dx(x.size());
+    for (int64_t i = 0; i < shape.size(); ++i) {
+      const int64_t pooled = i / (area * shape.channels) * shape.channels + i % shape.channels;
+      expected_y[pooled] += static_cast<double>(x[i]) / static_cast<double>(area);
+      expected_dx[i] = static_cast<double>(dy[pooled]) / static_cast<double>(area);
+    }
+    ExpectNear(y, expected_y);
+    ExpectNear(dx, expected_dx);
+  }
+}
+
+TEST_P(DeviceConformanceTest, LinearMatchesPlainLoops) {
+  struct Size {
+    int64_t batch, inputs, outputs;
+  };
+  for (const auto [batch, inputs, outputs] : {Size{8, 64, 10}, Size{3, 7, 5}, Size{1, 1, 1}}) {
+    const auto x = Values("x", batch * inputs);
+    const auto w = Values("w", outputs * inputs);
+    const auto b = Values("b", outputs);
+    const auto dy = Values("dy", batch * outputs);
+    const auto linear = device_->MakeLinear(batch, inputs, outputs);
+    float* y = Garbage(batch * outputs);
+    float* dx = Garbage(batch * inputs);
+    float* dw = Garbage(outputs * inputs);
+    float* db = Garbage(outputs);
+    linear->Forward(Put(x), Put(w), Put(b), y);
+    linear->BackwardWeights(Put(x), Put(dy), dw, db);
+    linear->BackwardData(Put(w), Put(dy), dx);
+
+    std::vector<double> expected_y(dy.size()), expected_dx(x.size()), expected_dw(w.size()),
+        expected_db(b.size());
+    for (int64_t n = 0; n < batch; ++n) {
+      for (int64_t o = 0; o < outputs; ++o) {
+        const double gradient = dy[n * outputs + o];
+        expected_y[n * outputs + o] = b[o];
+        expected_db[o] += gradient;
+        for (int64_t i = 0; i < inputs; ++i) {
+          expected_y[n * outputs + o] += static_cast<double>(x[n * inputs + i]) * w[o * inputs + i];
+          expected_dw[o * inputs + i] += gradient * x[n * inputs + i];
+          expected_dx[n * inputs + i] += gradient * w[o * inputs + i];
+        }
+      }
+    }
+    ExpectNear(y, expected_y);
+    ExpectNear(dx, expected_dx);
+    ExpectNear(dw, expected_dw);
+    ExpectNear(db, expected_db);
+  }
+}
+
+TEST_P(DeviceConformanceTest, ResidualAddMatchesPlainLoopsForEachShortcut) {
+  struct Shapes {
+    ActivationShape input, output;
+  };
+  const Shapes rows[] = {{{2, 8, 8, 16}, {2, 8, 8, 16}}, {{2, 3, 5, 7}, {2, 3, 5, 7}},
+                         {{2, 8, 8, 16}, {2, 4, 4, 32}}, {{3, 7, 5, 3}, {3, 4, 3, 8}},  // 2 before, 3 after
+                         {{1, 4, 4, 4}, {1, 4, 4, 6}},   {{1, 1, 1, 2}, {1, 1, 1, 4}}};
+  for (const auto& [input, output] : rows) {
+    SCOPED_TRACE(::testing::Message() << input.height << " " << input.channels << " " << output.channels);
+    const auto x = Values("x", input.size());
+    const auto branch = Values("branch", output.size());
+    const auto dy = Values("dy", output.size());
+    const auto dx = Values("dx", input.size());
+    const auto add = device_->MakeResidualAdd(input, output);
+    float* y = Put(branch);
+    float* masked = Put(dy);
+    float* sum = Put(dx);
+    add->Forward(Put(x), y);
+    add->Backward(y, masked);
+    add->AddShortcutGradient(masked, sum);
+
+    const reference::ResidualResult expected = reference::AddResidual(input, output, x, branch, dy, dx);
+    ExpectNear(y, expected.y);
+    ExpectNear(masked, expected.dy);
+    ExpectNear(sum, expected.dx);
+  }
+}
+
+TEST_P(DeviceConformanceTest, CrossEntropyCountsValidSamplesOnly) {
+  const auto loss = device_->MakeSoftmaxCrossEntropy(/*batch=*/3, /*classes=*/2);
+  const float log3 = std::log(3.0f);
+  const float* logits = Put({log3, 0, /**/ 0, 0, /**/ 100, 0});
+  const BatchResult two = loss->Forward(logits, std::vector<int32_t>{0, 1, -1}, /*valid=*/2);
+  EXPECT_NEAR(two.loss, std::log(4.0 / 3) + std::log(2.0), 1e-6);
+  EXPECT_EQ(two.correct, 1);  // of equal logits the first counts as the largest
+  EXPECT_EQ(two.samples, 2);
+  const BatchResult three = loss->Forward(logits, std::vector<int32_t>{0, 0, 1}, /*valid=*/3);
+  EXPECT_NEAR(three.loss, std::log(4.0 / 3) + std::log(2.0) + 100, 1e-5);  // no overflow
+  EXPECT_EQ(three.correct, 2);
+}
+
+TEST_P(DeviceConformanceTest, CrossEntropyGradientIsProbabilityMinusOneHotOverBatch) {
+  const auto loss = device_->MakeSoftmaxCrossEntropy(/*batch=*/2, /*classes=*/2);
+  float* dlogits = Garbage(4);
+  loss->Backward(Put({std::log(3.0f), 0, /**/ 1000, 1000}), std::vector<int32_t>{0, 1}, dlogits);
+  ExpectNear(dlogits, {-0.125, 0.125, /**/ 0.25, -0.25});
+}
+
+TEST_P(DeviceConformanceTest, CrossEntropyOfNanIsNanAndNotCorrect) {
+  const auto loss = device_->MakeSoftmaxCrossEntropy(/*batch=*/2, /*classes=*/2);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const BatchResult result =
+      loss->Forward(Put({nan, 0, /**/ 0, nan}), std::vector<int32_t>{0, 0}, /*valid=*/2);
+  EXPECT_TRUE(std::isnan(result.loss));
+  EXPECT_EQ(result.correct, 0);
+}
+
+TEST_P(DeviceConformanceTest, OperationsMayRunOnAnotherThreadThanMadeThem) {
+  const ConvolutionShape shape{.input = {4, 8, 8, 16}, .outputs = 16, .kernel = 3, .stride = 1, .padding = 1};
+  const auto x = Values("x", shape.input.size());
+  const auto dy = Values("dy", shape.output().size());
+  const auto weights = Values("weights", shape.weights_size());
+  const auto convolution = device_->MakeConvolution(shape, /*input_gradient=*/true);
+  float* dweights = Garbage(shape.weights_size());
+  std::thread([&] {
+    device_->Enter();
+    convolution->BackwardWeights(Put(x), Put(dy), dweights);
+  }).join();
+  ExpectNear(dweights, reference::Convolve(shape, x, weights, dy).dweights);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, DeviceConformanceTest,
+                         ::testing::Values(DeviceRow{"Cpu", [] { return MakeCpuDevice(/*threads=*/1); }},
+                                           DeviceRow{"CpuTwoThreads",
+                                                     [] { return MakeCpuDevice(/*threads=*/2); }}),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace ssd
