@@ -81,9 +81,9 @@ std::vector<std::pair<std::string, std::string>> AgreedFields(const v1::Experime
   return fields;
 }
 
-int64_t ResolveSteps(const v1::TrainingTime& time, int64_t steps_per_epoch) {
+int64_t ResolveSteps(const v1::TrainingTime& time, double steps_per_epoch) {
   if (!time.has_epochs()) return time.iterations();
-  const double steps = time.epochs() * static_cast<double>(steps_per_epoch);
+  const double steps = time.epochs() * steps_per_epoch;
   return static_cast<int64_t>(std::ceil(std::max(0.0, steps - 1e-9)));
 }
 

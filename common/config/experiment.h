@@ -42,8 +42,8 @@ std::vector<std::pair<std::string, std::string>> AgreedFields(const v1::Experime
 // The first step at or after a point of training: iterations as they are, epochs rounded up,
 //   ceil(epochs * steps_per_epoch - 1e-9)
 // where the 1e-9 takes back what a product such as 0.1 * 30 = 3.0000000000000004 is too large by. 0 for an
-// unset time. REQUIRES: steps_per_epoch > 0.
-int64_t ResolveSteps(const v1::TrainingTime& time, int64_t steps_per_epoch);
+// unset time. An epoch is seldom a whole number of steps. REQUIRES: steps_per_epoch > 0.
+int64_t ResolveSteps(const v1::TrainingTime& time, double steps_per_epoch);
 
 }  // namespace ssd
 
