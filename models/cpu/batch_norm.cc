@@ -3,7 +3,10 @@
 namespace ssd {
 
 CpuBatchNorm::CpuBatchNorm(CpuRuntime& runtime, const BatchNormOptions& options)
-    : options_(options), mean_(options.shape.channels), variance_(options.shape.channels) {
+    : options_(options),
+      moments_(options.shape.size() / options.shape.channels, options.shape.channels),
+      mean_(options.shape.channels),
+      variance_(options.shape.channels) {
   using Memory = dnnl::memory;
   using Flags = dnnl::normalization_flags;
   constexpr auto kFloat = Memory::data_type::f32;
@@ -14,9 +17,11 @@ CpuBatchNorm::CpuBatchNorm(CpuRuntime& runtime, const BatchNormOptions& options)
   Flags flags = Flags::use_scale | Flags::use_shift;
   if (options.relu) flags = flags | Flags::fuse_norm_relu;
 
+  // It is given the batch's statistics as if they were global ones. Backward is made without that flag, for
+  // there they depend on x.
   const dnnl::batch_normalization_forward::primitive_desc training(
       dnnl::batch_normalization_forward::desc(dnnl::prop_kind::forward_training, data, options.epsilon,
-                                              flags),
+                                              flags | Flags::use_global_stats),
       runtime.Attributes(), runtime.engine());
   const Memory::desc workspace = training.workspace_desc();
   if (options.relu) workspace_ = std::make_unique<AlignedArray>((workspace.get_size() + 3) / sizeof(float));
@@ -59,6 +64,8 @@ CpuBatchNorm::CpuBatchNorm(CpuRuntime& runtime, const BatchNormOptions& options)
 
 void CpuBatchNorm::TrainingForward(const float* x, const float* scale, const float* shift, float* y,
                                    float* running_mean, float* running_variance) {
+  moments_.Compute(x, {mean_.data(), static_cast<size_t>(mean_.size())},
+                   {variance_.data(), static_cast<size_t>(variance_.size())});
   training_->Run(
       {x, scale, shift, y, mean_.data(), variance_.data(), workspace_ ? workspace_->data() : nullptr});
   const double values = static_cast<double>(options_.shape.size() / options_.shape.channels);

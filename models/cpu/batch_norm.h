@@ -1,9 +1,10 @@
-// Batch norm by oneDNN, with the ReLU fused where asked.
+// Batch norm by oneDNN, with the ReLU fused where asked; the batch's statistics by ChannelMoments.
 #ifndef SSD_MODELS_CPU_BATCH_NORM_H_
 #define SSD_MODELS_CPU_BATCH_NORM_H_
 
 #include <optional>
 
+#include "models/cpu/channel_moments.h"
 #include "models/cpu/primitive.h"
 
 namespace ssd {
@@ -22,6 +23,7 @@ class CpuBatchNorm final : public BatchNorm {
 
  private:
   const BatchNormOptions options_;
+  ChannelMoments moments_;
   AlignedArray mean_;                        // of the last training batch
   AlignedArray variance_;                    // the same, biased
   std::unique_ptr<AlignedArray> workspace_;  // which outputs the ReLU let pass; null without one

@@ -46,15 +46,20 @@ int64_t CpuResidualAdd::InputOffset(int64_t n, int64_t h, int64_t w) const {
   return ((n * input_.height + h * stride_) * input_.width + w * stride_) * input_.channels;
 }
 
+int64_t CpuResidualAdd::OutputOffset(int64_t n, int64_t h, int64_t w) const {
+  return ((n * output_.height + h) * output_.width + w) * output_.channels;
+}
+
 void CpuResidualAdd::Forward(const float* x, float* y) {
   if (add_relu_) return add_relu_->Run({y, x, y});
+#pragma omp parallel for schedule(static)
   for (int64_t n = 0; n < output_.batch; ++n) {
     for (int64_t h = 0; h < output_.height; ++h) {
-      for (int64_t w = 0; w < output_.width; ++w, y += output_.channels) {
+      for (int64_t w = 0; w < output_.width; ++w) {
         const float* from = x + InputOffset(n, h, w);
-        float* to = y + channels_before_;
-        for (int64_t c = 0; c < input_.channels; ++c) to[c] += from[c];
-        for (int64_t c = 0; c < output_.channels; ++c) y[c] = y[c] < 0 ? 0 : y[c];  // a NaN stays one
+        float* to = y + OutputOffset(n, h, w);
+        for (int64_t c = 0; c < input_.channels; ++c) to[channels_before_ + c] += from[c];
+        for (int64_t c = 0; c < output_.channels; ++c) to[c] = to[c] < 0 ? 0 : to[c];  // a NaN stays one
       }
     }
   }
@@ -64,10 +69,11 @@ void CpuResidualAdd::Backward(const float* y, float* dy) { mask_->Run({y, dy, dy
 
 void CpuResidualAdd::AddShortcutGradient(const float* dy, float* dx) {
   if (add_) return add_->Run({dx, dy, dx});
+#pragma omp parallel for schedule(static)
   for (int64_t n = 0; n < output_.batch; ++n) {
     for (int64_t h = 0; h < output_.height; ++h) {
-      for (int64_t w = 0; w < output_.width; ++w, dy += output_.channels) {
-        const float* from = dy + channels_before_;
+      for (int64_t w = 0; w < output_.width; ++w) {
+        const float* from = dy + OutputOffset(n, h, w) + channels_before_;
         float* to = dx + InputOffset(n, h, w);
         for (int64_t c = 0; c < input_.channels; ++c) to[c] += from[c];
       }

@@ -19,8 +19,9 @@ class CpuResidualAdd final : public ResidualAdd {
   void AddShortcutGradient(const float* dy, float* dx) override;
 
  private:
-  // The first channel of input position (n, h, w) of the output's grid, in floats from the input's start.
+  // Where position (n, h, w) of the output's grid lies, in floats from the input's and the output's start.
   int64_t InputOffset(int64_t n, int64_t h, int64_t w) const;
+  int64_t OutputOffset(int64_t n, int64_t h, int64_t w) const;
 
   const ActivationShape input_;
   const ActivationShape output_;

@@ -1,0 +1,64 @@
+#include "models/cpu/channel_moments.h"
+
+#include <algorithm>
+
+namespace ssd {
+namespace {
+
+constexpr int64_t kMaxChunks = 64;
+constexpr int64_t kLanes = 8;  // channels whose sums fit in registers
+
+// Sums kCount channels over `rows` rows that lie `stride` floats apart.
+template <int64_t kCount>
+void SumColumns(const float* x, int64_t rows, int64_t stride, double* sums, double* squares) {
+  double sum[kCount] = {};
+  double square[kCount] = {};
+  for (int64_t row = 0; row < rows; ++row, x += stride) {
+    for (int64_t i = 0; i < kCount; ++i) {
+      const double value = x[i];
+      sum[i] += value;
+      square[i] += value * value;  // exact: a product of floats fits in a double
+    }
+  }
+  std::copy_n(sum, kCount, sums);
+  std::copy_n(square, kCount, squares);
+}
+
+}  // namespace
+
+ChannelMoments::ChannelMoments(int64_t rows, int64_t channels)
+    : rows_(rows),
+      channels_(channels),
+      chunks_(std::min(rows, kMaxChunks)),
+      sums_(chunks_ * channels),
+      squares_(chunks_ * channels) {}
+
+void ChannelMoments::Compute(const float* x, std::span<float> mean, std::span<float> variance) {
+  // The chunks are the same for any number of threads, and so is the order in which they are added up.
+#pragma omp parallel for schedule(static)
+  for (int64_t chunk = 0; chunk < chunks_; ++chunk) {
+    const int64_t first = rows_ * chunk / chunks_;
+    const int64_t rows = rows_ * (chunk + 1) / chunks_ - first;
+    const float* from = x + first * channels_;
+    double* sums = sums_.data() + chunk * channels_;
+    double* squares = squares_.data() + chunk * channels_;
+    int64_t c = 0;
+    for (; c + kLanes <= channels_; c += kLanes)
+      SumColumns<kLanes>(from + c, rows, channels_, sums + c, squares + c);
+    for (; c < channels_; ++c) SumColumns<1>(from + c, rows, channels_, sums + c, squares + c);
+  }
+  const auto count = static_cast<double>(rows_);
+  for (int64_t c = 0; c < channels_; ++c) {
+    double sum = 0;
+    double square = 0;
+    for (int64_t chunk = 0; chunk < chunks_; ++chunk) {
+      sum += sums_[chunk * channels_ + c];
+      square += squares_[chunk * channels_ + c];
+    }
+    mean[c] = static_cast<float>(sum / count);
+    const double spread = square / count - (sum / count) * (sum / count);
+    variance[c] = static_cast<float>(spread < 0 ? 0 : spread);  // rounding can leave -0; a NaN stays one
+  }
+}
+
+}  // namespace ssd
