@@ -1,0 +1,61 @@
+// The authority of a run, on shard 0: which generation it is in, and the sums over workers that are one
+// number for all: training reports and evaluations.
+//
+// Not thread-safe; runs on shard 0's executor.
+#ifndef SSD_SERVER_COORDINATOR_H_
+#define SSD_SERVER_COORDINATOR_H_
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/types.h"
+#include "ssd/v1/parameter_service.pb.h"
+
+namespace ssd {
+
+// Who wants to know how training goes. An error (disk full) ends the run.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  // All workers' reports of one interval, which ends before `report.step`: sums of counts and of seconds over
+  // `workers`.
+  virtual absl::Status OnReport(const v1::Report& sum, int workers) = 0;
+  virtual absl::Status OnEvaluation(const v1::Evaluated& sum) = 0;
+};
+
+class Coordinator {
+ public:
+  Coordinator(int num_workers, RunObserver& observer) : num_workers_(num_workers), observer_(observer) {}
+
+  // 0 before the first; rises with every change of membership.
+  Generation generation() const { return generation_; }
+  void StartGeneration() { ++generation_; }
+
+  // Adds one worker's part; the last one of a step or version reaches the observer. InvalidArgument: given
+  // twice.
+  absl::Status Add(WorkerId worker, const v1::Report& report);
+  absl::Status Add(WorkerId worker, const v1::Evaluated& evaluated);
+
+ private:
+  template <typename Message>
+  struct Sum {
+    Message total;
+    std::vector<bool> given;
+    int count = 0;
+  };
+  template <typename Message>
+  absl::StatusOr<Message*> AddTo(std::map<uint64_t, Sum<Message>>& sums, uint64_t key, WorkerId worker);
+
+  const int num_workers_;
+  RunObserver& observer_;
+  Generation generation_;
+  std::map<uint64_t, Sum<v1::Report>> reports_;         // by step
+  std::map<uint64_t, Sum<v1::Evaluated>> evaluations_;  // by version
+};
+
+}  // namespace ssd
+
+#endif  // SSD_SERVER_COORDINATOR_H_

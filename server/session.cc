@@ -1,0 +1,186 @@
+#include "server/session.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+#include "server/shard.h"
+
+namespace ssd {
+namespace {
+
+// How many blocks a worker may have asked for and not received, in multiples of the shard's blocks: two
+// pulls.
+constexpr int64_t kMaxPendingPulls = 2;
+
+}  // namespace
+
+Session::Session(Shard& shard, FrameSink& sink) : shard_(shard), sink_(sink), last_heard_(shard.Now()) {}
+
+void Session::OnFrame(WorkerFrame frame, absl::AnyInvocable<void()> consumed) {
+  last_heard_ = shard_.Now();
+  inbox_.push_back({std::move(frame), std::move(consumed)});
+  HandleAll();
+}
+
+void Session::Retry() { HandleAll(); }
+
+void Session::HandleAll() {
+  if (handling_) return;  // a push that completes a step makes the shard ask all sessions, this one too
+  handling_ = true;
+  while (!inbox_.empty() && state_ != State::kClosed && !MustWait(inbox_.front().frame)) {
+    Held held = std::move(inbox_.front());
+    inbox_.pop_front();
+    const absl::Status status = Handle(held.frame);
+    held.frame.payload = Buffer();
+    held.consumed();
+    if (!status.ok()) Fail(status);
+  }
+  handling_ = false;
+}
+
+bool Session::MustWait(const WorkerFrame& frame) const {
+  return state_ == State::kMember && frame.header.has_push() && shard_.running() &&
+         !shard_.mutable_parameters().MayPush(Step(static_cast<int64_t>(frame.header.push().step())));
+}
+
+absl::Status Session::Handle(WorkerFrame& frame) {
+  const v1::WorkerHeader& header = frame.header;
+  if (state_ == State::kStranger) {
+    if (!header.has_hello()) return absl::InvalidArgumentError("the first frame must be a hello");
+    return HandleHello(header.hello());
+  }
+  if (state_ != State::kMember) return absl::InvalidArgumentError("a frame after the goodbye");
+  if (header.has_goodbye()) return HandleGoodbye(header.goodbye());
+  if (!shard_.running()) return absl::FailedPreconditionError("a frame before the welcome");
+  ASSIGN_OR_RETURN(const bool current,
+                   shard_.AcceptGeneration(Generation(static_cast<int64_t>(header.generation()))));
+  if (!current) return absl::OkStatus();
+
+  switch (header.message_case()) {
+    case v1::WorkerHeader::kInitial:
+      if (worker_ != WorkerId(0)) return absl::InvalidArgumentError("initial weights come from worker 0");
+      return shard_.mutable_parameters().SetInitial(BlockId(header.initial().block()),
+                                                    std::move(frame.payload));
+    case v1::WorkerHeader::kPush:
+      return HandlePush(frame);
+    case v1::WorkerHeader::kPull:
+      return HandlePull(header.pull());
+    case v1::WorkerHeader::kReport:
+    case v1::WorkerHeader::kEvaluated: {
+      Coordinator* coordinator = shard_.coordinator();
+      if (coordinator == nullptr) return absl::InvalidArgumentError("reports go to shard 0");
+      const absl::Status status = header.has_report() ? coordinator->Add(worker_, header.report())
+                                                      : coordinator->Add(worker_, header.evaluated());
+      if (status.ok() || status.code() == absl::StatusCode::kInvalidArgument) return status;
+      shard_.OnStorageFailed(status);
+      return absl::OkStatus();
+    }
+    default:
+      return absl::InvalidArgumentError("a frame of no known kind");
+  }
+}
+
+absl::Status Session::HandleHello(const v1::Hello& hello) {
+  worker_ = WorkerId(hello.worker());
+  incarnation_ = Incarnation(static_cast<int64_t>(hello.incarnation()));
+  state_ = State::kMember;
+  const absl::Status status = shard_.Join(*this, hello);
+  if (status.ok()) return status;
+  if (state_ == State::kMember) state_ = State::kStranger;  // it never was one
+  if (status.code() == absl::StatusCode::kFailedPrecondition) {
+    ServerFrame frame = NewFrame();
+    frame.header.mutable_goodbye()->set_code(kExitUsage);
+    frame.header.mutable_goodbye()->set_message(std::string(status.message()));
+    sink_.Send(std::move(frame));
+  }
+  return status;
+}
+
+absl::Status Session::HandleGoodbye(const v1::Goodbye& goodbye) {
+  state_ = State::kLeft;
+  shard_.OnMemberGoodbye(*this, goodbye);
+  sink_.Close(absl::OkStatus());
+  return absl::OkStatus();
+}
+
+absl::Status Session::HandlePush(WorkerFrame& frame) {
+  const v1::Push& push = frame.header.push();
+  std::optional<Buffer> gradient;
+  if (!push.skipped()) gradient = std::move(frame.payload);
+  const absl::Status status = shard_.mutable_parameters().Push(
+      worker_, BlockId(push.block()), Step(static_cast<int64_t>(push.step())), std::move(gradient));
+  if (status.code() == absl::StatusCode::kDataLoss) {
+    shard_.OnDiverged(status);
+    return absl::OkStatus();
+  }
+  if (status.ok()) shard_.RetryHeld();
+  return status;
+}
+
+absl::Status Session::HandlePull(const v1::Pull& pull) {
+  const int64_t limit =
+      kMaxPendingPulls * static_cast<int64_t>(shard_.parameters()->partition().blocks().size());
+  if (parked_blocks_ + pull.blocks_size() > limit || sink_.queued_bytes() > shard_.max_queued_bytes()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("worker ", worker_.value(), " asks for more than it reads: ", parked_blocks_,
+                     " blocks parked, ", sink_.queued_bytes(), " bytes unsent"));
+  }
+  for (const uint32_t id : pull.blocks()) {
+    ++parked_blocks_;
+    RETURN_IF_ERROR(shard_.mutable_parameters().Pull(
+        BlockId(id), Version(static_cast<int64_t>(pull.version())), pull.exact(),
+        [this, id, alive = std::weak_ptr<bool>(alive_)](const ParameterShard::Snapshot& snapshot) {
+          if (alive.expired()) return;
+          --parked_blocks_;
+          ServerFrame frame = NewFrame();
+          frame.header.mutable_block()->set_block(id);
+          frame.header.mutable_block()->set_version(static_cast<uint64_t>(snapshot.version.value()));
+          frame.payload = snapshot.values;
+          sink_.Send(std::move(frame));
+        }));
+  }
+  return absl::OkStatus();
+}
+
+void Session::OnStreamEnd(const absl::Status& status) {
+  const bool was_member = state_ == State::kMember;
+  state_ = State::kClosed;
+  if (was_member) shard_.OnMemberLost(*this, status);
+  shard_.Remove(*this);  // deletes this
+}
+
+void Session::Fail(const absl::Status& status) {
+  LOG(WARNING) << "session closed worker="
+               << (state_ == State::kStranger ? "unknown" : absl::StrCat(worker_.value())) << " reason=\""
+               << status.ToString() << '"';
+  const bool was_member = state_ == State::kMember;
+  state_ = State::kClosed;
+  sink_.Close(status);
+  if (was_member) shard_.OnMemberLost(*this, status);
+}
+
+void Session::SendGoodbye(const Ending& ending) {
+  if (state_ == State::kClosed || state_ == State::kLeft) return;
+  ServerFrame frame = NewFrame();
+  frame.header.mutable_goodbye()->set_code(ending.code);
+  frame.header.mutable_goodbye()->set_message(ending.message);
+  sink_.Send(std::move(frame));
+  sink_.Close(absl::AbortedError(ending.message));
+  state_ = State::kClosed;
+}
+
+void Session::SendWelcome() {
+  ServerFrame frame = NewFrame();
+  frame.header.mutable_welcome();
+  sink_.Send(std::move(frame));
+}
+
+ServerFrame Session::NewFrame() const {
+  ServerFrame frame;
+  frame.header.set_generation(static_cast<uint64_t>(shard_.generation().value()));
+  return frame;
+}
+
+}  // namespace ssd

@@ -1,0 +1,320 @@
+#include "server/shard.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/logging.h"
+#include "common/status_macros.h"
+
+namespace ssd {
+namespace {
+
+constexpr int kProtocol = 1;
+constexpr int kMaxTensors = 100'000;
+constexpr absl::Duration kNoticeInterval = absl::Seconds(5);
+
+// The shape of one vector; InvalidArgument where a peer's numbers cannot be one.
+absl::StatusOr<ParameterLayout> ReadLayout(
+    const google::protobuf::RepeatedPtrField<v1::Hello::Tensor>& tensors) {
+  constexpr int64_t kMaxFloats = int64_t{1} << 40;
+  ParameterLayout layout;
+  if (tensors.size() > kMaxTensors)
+    return absl::InvalidArgumentError(absl::StrCat(tensors.size(), " tensors"));
+  std::vector<std::string> names;
+  for (const v1::Hello::Tensor& tensor : tensors) {
+    std::vector<int64_t> shape(tensor.shape().begin(), tensor.shape().end());
+    int64_t size = 1;
+    for (int64_t dimension : shape) {
+      if (dimension < 1 || dimension > kMaxFloats / size) {
+        return absl::InvalidArgumentError(absl::StrCat("tensor ", tensor.name(), " has no sane shape"));
+      }
+      size *= dimension;
+    }
+    if (layout.size() + size > kMaxFloats)
+      return absl::InvalidArgumentError("a model of more than 2^40 floats");
+    names.push_back(tensor.name());
+    layout.Add(tensor.name(), std::move(shape));
+  }
+  return layout;
+}
+
+absl::Status CheckNames(const v1::Hello& hello) {
+  for (const auto* tensors : {&hello.parameters(), &hello.buffers()}) {
+    std::vector<absl::string_view> names;
+    for (const v1::Hello::Tensor& tensor : *tensors) names.push_back(tensor.name());
+    std::sort(names.begin(), names.end());
+    const auto twice = std::adjacent_find(names.begin(), names.end());
+    if (twice != names.end()) return absl::InvalidArgumentError(absl::StrCat("two tensors named ", *twice));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Shard::Shard(Options options, Executor& executor, Clock& clock, Coordinator* coordinator,
+             absl::AnyInvocable<void(const v1::Hello&)> on_start,
+             absl::AnyInvocable<void(const Ending&)> on_end)
+    : options_(std::move(options)),
+      executor_(executor),
+      clock_(clock),
+      coordinator_(coordinator),
+      on_start_(std::move(on_start)),
+      on_end_(std::move(on_end)),
+      members_(options_.num_workers, nullptr),
+      done_(options_.num_workers, false) {}
+
+void Shard::Start() {
+  started_ = last_notice_ = clock_.Steady();
+  Watch();
+}
+
+Session& Shard::Open(FrameSink& sink) {
+  sessions_.push_back(std::make_unique<Session>(*this, sink));
+  return *sessions_.back();
+}
+
+void Shard::Remove(Session& session) {
+  for (Session*& member : members_) {
+    if (member == &session) member = nullptr;
+  }
+  sessions_.remove_if([&session](const std::unique_ptr<Session>& other) { return other.get() == &session; });
+}
+
+absl::Status Shard::CheckHello(const v1::Hello& hello) const {
+  const auto who = absl::StrCat("worker ", hello.worker());
+  if (hello.protocol() != kProtocol) {
+    return absl::FailedPreconditionError(absl::StrCat("protocol: ", who, " speaks version ", hello.protocol(),
+                                                      ", shard ", options_.shard.value(), " version ",
+                                                      kProtocol));
+  }
+  if (hello.worker() >= static_cast<uint32_t>(options_.num_workers)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "cluster.workers: there is no ", who, ", the configuration has ", options_.num_workers, " workers"));
+  }
+  if (hello.shard() != options_.shard.value()) {
+    return absl::FailedPreconditionError(absl::StrCat("cluster.addresses: ", who, " expects shard ",
+                                                      hello.shard(), " at the address of shard ",
+                                                      options_.shard.value()));
+  }
+  for (size_t i = 0; i < options_.fields.size(); ++i) {
+    const auto& [name, value] = options_.fields[i];
+    const bool there = static_cast<int>(i) < hello.fields_size() && hello.fields(i).name() == name;
+    if (!there)
+      return absl::FailedPreconditionError(absl::StrCat(name, ": ", who, " does not know this option"));
+    if (hello.fields(i).value() != value) {
+      return absl::FailedPreconditionError(absl::StrCat(name, ": ", who, " has ", hello.fields(i).value(),
+                                                        ", shard ", options_.shard.value(), " has ", value));
+    }
+  }
+  if (hello.fields_size() > static_cast<int>(options_.fields.size())) {
+    return absl::FailedPreconditionError(absl::StrCat(hello.fields(options_.fields.size()).name(), ": shard ",
+                                                      options_.shard.value(),
+                                                      " does not know this option of ", who));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Shard::CreateParameters(const v1::Hello& hello) {
+  RETURN_IF_ERROR(CheckNames(hello));
+  ModelLayout layout;
+  ASSIGN_OR_RETURN(layout.parameters, ReadLayout(hello.parameters()));
+  ASSIGN_OR_RETURN(layout.buffers, ReadLayout(hello.buffers()));
+  if (layout.parameters.size() == 0) return absl::InvalidArgumentError("a model without parameters");
+  if (hello.samples_per_epoch() == 0 || hello.samples_per_epoch() > (uint64_t{1} << 40)) {
+    return absl::InvalidArgumentError(absl::StrCat(hello.samples_per_epoch(), " samples in an epoch"));
+  }
+  const ShardPlan plan = options_.plan(static_cast<int64_t>(hello.samples_per_epoch()));
+  Partition partition(layout, options_.num_shards, options_.block_bytes);
+  for (const Block& block : partition.blocks()) {
+    if (block.shard == options_.shard) max_queued_bytes_ += 2 * block.size * sizeof(float);
+  }
+  parameters_ = std::make_unique<ParameterShard>(
+      ParameterShard::Options{.shard = options_.shard,
+                              .num_workers = options_.num_workers,
+                              .deterministic = options_.deterministic,
+                              .optimizer = options_.optimizer},
+      std::move(layout), std::move(partition), plan.schedule, plan.learning_rate, &pool_);
+  first_hello_ = hello;
+  return absl::OkStatus();
+}
+
+absl::Status Shard::Join(Session& session, const v1::Hello& hello) {
+  if (state_ == State::kEnded) return absl::AbortedError("the run has ended");
+  RETURN_IF_ERROR(CheckHello(hello));
+  if (parameters_ == nullptr) {
+    RETURN_IF_ERROR(CreateParameters(hello));
+  } else {
+    const auto differs = [&hello, this](absl::string_view what) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          what, ": worker ", hello.worker(), " has another one than worker ", first_hello_.worker()));
+    };
+    const auto same = [](const auto& a, const auto& b) {
+      return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+        return x.name() == y.name() &&
+               std::equal(x.shape().begin(), x.shape().end(), y.shape().begin(), y.shape().end());
+      });
+    };
+    if (hello.samples_per_epoch() != first_hello_.samples_per_epoch()) {
+      return differs(absl::StrCat("number of training samples (", hello.samples_per_epoch(), " and ",
+                                  first_hello_.samples_per_epoch(), ")"));
+    }
+    if (!same(hello.parameters(), first_hello_.parameters()) ||
+        !same(hello.buffers(), first_hello_.buffers())) {
+      return differs("model");
+    }
+  }
+
+  Session*& member = members_[hello.worker()];
+  if (member != nullptr || done_[hello.worker()]) {
+    const bool newer = member != nullptr && session.incarnation() > member->incarnation();
+    if (!newer) {
+      session.SendGoodbye({.code = kExitFenced,
+                           .message = absl::StrCat("a newer incarnation of worker ", hello.worker(),
+                                                   " is a member of this run")});
+      return absl::AbortedError("an older incarnation");
+    }
+    Fence(*member, session);
+    return absl::AbortedError("a second incarnation");
+  }
+  member = &session;
+  LOG(INFO) << "worker joined worker=" << hello.worker() << " shard=" << options_.shard
+            << " present=" << num_present() << '/' << options_.num_workers;
+  if (num_present() < options_.num_workers) return absl::OkStatus();
+
+  state_ = State::kRunning;
+  last_progress_ = last_notice_ = clock_.Steady();
+  if (coordinator_ != nullptr) {
+    coordinator_->StartGeneration();
+    generation_ = coordinator_->generation();
+  }
+  on_start_(first_hello_);
+  for (Session* each : members_) each->SendWelcome();
+  return absl::OkStatus();
+}
+
+void Shard::Fence(Session& older, Session& newer) {
+  const std::string who = absl::StrCat("worker ", older.worker().value());
+  const std::string message = absl::StrCat(who, " was replaced by a newer incarnation ", StepName(),
+                                           "; a run cannot go on after that yet");
+  older.SendGoodbye(
+      {.code = kExitFenced, .message = absl::StrCat("a newer incarnation of ", who, " has joined")});
+  newer.SendGoodbye({.code = kExitPeerLost, .message = message});
+  End({.code = kExitPeerLost, .message = message});
+}
+
+absl::StatusOr<bool> Shard::AcceptGeneration(Generation generation) {
+  if (generation < generation_) return false;
+  if (generation > generation_) {
+    if (coordinator_ != nullptr) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("generation ", generation.value(), " has not begun, this is ", generation_.value()));
+    }
+    generation_ = generation;
+  }
+  return true;
+}
+
+void Shard::OnMemberLost(const Session& session, const absl::Status& status) {
+  if (state_ == State::kEnded) return;
+  const absl::Duration silent = clock_.Steady() - session.last_heard();
+  End({.code = kExitPeerLost,
+       .message = absl::StrCat("lost worker ", session.worker().value(), " ", StepName(), "; last heard ",
+                               absl::FormatDuration(absl::Trunc(silent, absl::Milliseconds(1))), " before (",
+                               status.ToString(), ")")});
+}
+
+void Shard::OnMemberGoodbye(const Session& session, const v1::Goodbye& goodbye) {
+  const int64_t worker = session.worker().value();
+  if (goodbye.code() == kExitDone) {
+    members_[worker] = nullptr;
+    done_[worker] = true;
+    LOG(INFO) << "worker done worker=" << worker << " shard=" << options_.shard;
+    if (std::all_of(done_.begin(), done_.end(), [](bool done) { return done; })) End({});
+    return;
+  }
+  // What the worker was told, it passes on: the cause keeps its name and code. What happened to the worker
+  // itself is, for everybody else, the loss of a peer; only a diverged run ends the same way for all.
+  const bool told = goodbye.code() == kExitDiverged || goodbye.code() == kExitPeerLost ||
+                    goodbye.code() == kExitRendezvousTimeout;
+  End({.code = told ? goodbye.code() : static_cast<int>(kExitPeerLost),
+       .message = told ? goodbye.message()
+                       : absl::StrCat("lost worker ", worker, " ", StepName(), "; it left with exit code ",
+                                      goodbye.code(), ": ", goodbye.message())});
+}
+
+void Shard::RetryHeld() {
+  if (!options_.deterministic) return;
+  for (const std::unique_ptr<Session>& session : sessions_) session->Retry();
+}
+
+void Shard::Watch() {
+  if (state_ == State::kGathering) CheckRendezvous();
+  if (state_ == State::kRunning) CheckProgress();
+  if (state_ == State::kEnded) return;
+  const absl::Duration timeout =
+      state_ == State::kGathering ? options_.rendezvous_timeout : options_.peer_timeout;
+  executor_.PostAfter(std::min(absl::Seconds(1), timeout / 8), [this] { Watch(); });
+}
+
+void Shard::CheckRendezvous() {
+  const absl::Duration waited = clock_.Steady() - started_;
+  std::vector<int> missing;
+  for (int i = 0; i < options_.num_workers; ++i) {
+    if (members_[i] == nullptr) missing.push_back(i);
+  }
+  const std::string who = absl::StrCat("worker ", absl::StrJoin(missing, ", worker "));
+  if (waited >= options_.rendezvous_timeout) {
+    End({.code = kExitRendezvousTimeout,
+         .message = absl::StrCat("no hello from ", who, " within rendezvous_timeout ",
+                                 absl::FormatDuration(options_.rendezvous_timeout))});
+  } else if (clock_.Steady() - last_notice_ >= kNoticeInterval) {
+    last_notice_ = clock_.Steady();
+    LOG(INFO) << "waiting for the hello of " << who
+              << " since=" << absl::Trunc(waited, absl::Milliseconds(100));
+  }
+}
+
+void Shard::CheckProgress() {
+  const absl::Duration now = clock_.Steady();
+  const std::vector<ParameterShard::Straggler> stragglers = parameters_->Stragglers();
+  const Version version = parameters_->CompleteVersion();
+  if (version != last_version_ || stragglers.empty()) {
+    last_version_ = version;
+    last_progress_ = last_notice_ = now;
+    return;
+  }
+  const absl::Duration waited = now - last_progress_;
+  const std::string who =
+      absl::StrJoin(stragglers, ", ", [](std::string* out, const ParameterShard::Straggler& each) {
+        absl::StrAppend(out, "worker ", each.worker.value(), " at step ", each.step.value());
+      });
+  if (waited >= options_.peer_timeout) {
+    End({.code = kExitPeerLost,
+         .message = absl::StrCat("lost ", who, ": no gradient for peer_timeout ",
+                                 absl::FormatDuration(options_.peer_timeout), " while others wait")});
+  } else if (now - last_notice_ >= kNoticeInterval) {
+    last_notice_ = now;
+    LOG(INFO) << "waiting for the gradient of " << who
+              << " since=" << absl::Trunc(waited, absl::Milliseconds(100));
+  }
+}
+
+void Shard::End(Ending ending) {
+  if (state_ == State::kEnded) return;
+  state_ = State::kEnded;
+  for (const std::unique_ptr<Session>& session : sessions_) session->SendGoodbye(ending);
+  on_end_(ending);
+}
+
+std::string Shard::StepName() const {
+  return state_ == State::kGathering ? "before the first step"
+                                     : absl::StrCat("at step ", parameters_->CompleteVersion().value());
+}
+
+int Shard::num_present() const {
+  return static_cast<int>(std::count_if(members_.begin(), members_.end(),
+                                        [](const Session* member) { return member != nullptr; }));
+}
+
+}  // namespace ssd
