@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "common/logging.h"
 #include "worker/data/channel_statistics.h"
@@ -17,38 +18,34 @@ constexpr int kSide = 32;
 
 // How hard the pictures are. Chosen so that logistic regression of the pixels stays under 50 % and a ResNet-8
 // passes 90 % within 5 epochs of 20,000 images.
-constexpr double kMinRadius = 7.5, kMaxRadius = 12;  // of the shape, in pixels
-constexpr double kMinContrast = 50;  // between the mean brightness of shape and background, of 255
-constexpr double kMaxContrast = 150;
-constexpr double kBrightShapes = 0.75;          // the others are darker than their background
-constexpr double kMaxGradient = 40;             // from the centre to an edge
-constexpr double kMaxTexture = 24;              // amplitude of the stripes behind
-constexpr double kMaxNoise = 30;                // largest deviation of a pixel
-constexpr double kPatchProbability = 0.5;       // that something covers part of the picture
-constexpr double kMinPatch = 4, kMaxPatch = 9;  // its sides, in pixels
-constexpr int kClutter = 2;                     // small discs behind the shape
+constexpr double kMinRadius = 7, kMaxRadius = 12;  // of the shape, in pixels
+constexpr double kMaxTilt = 0.3;                   // tangent of half the largest rotation: 33 degrees
+constexpr double kMaxOffset = 5;                   // of the shape from the middle, each way, in pixels
+constexpr double kMinBackground = 20, kMaxBackground = 130;  // its mean brightness, of 255
+constexpr double kMinContrast = 40, kMaxContrast = 120;      // how much brighter the shape is
+constexpr double kDarkShapes = 0.1;                          // these are darker than their background instead
+constexpr double kMaxGradient = 40;                          // of brightness, from the centre to an edge
+constexpr double kMaxTexture = 24;                           // amplitude of the stripes behind
+constexpr double kMaxNoise = 36;                             // largest deviation of a pixel
+constexpr double kPatchProbability = 0.6;                    // that something covers part of the picture
+constexpr double kMinPatch = 5, kMaxPatch = 11;              // its sides, in pixels
+constexpr int kClutter = 2;                                  // small discs behind the shape
 
 using Color = std::array<double, 3>;  // 0..255
 
-// A unit vector in any direction. Rational in its draw, as a sine's last bit is not the same everywhere; the
-// directions' density varies by a factor of two, which is of no concern here.
 struct Direction {
   double x, y;
 };
+
+// The unit vector at the angle whose half has this tangent: rational, as a sine's last bit is not the same
+// everywhere.
+Direction DirectionOfHalfTangent(double t) { return {(1 - t * t) / (1 + t * t), 2 * t / (1 + t * t)}; }
+
+// Any direction along which a gradient or stripes may run.
 Direction DrawDirection(Random& random) {
-  const double t = random.Uniform();
-  const double cosine = (1 - t * t) / (1 + t * t);
-  const double sine = 2 * t / (1 + t * t);
-  switch (random.Below(4)) {
-    case 0:
-      return {cosine, sine};
-    case 1:
-      return {-sine, cosine};
-    case 2:
-      return {-cosine, -sine};
-    default:
-      return {sine, -cosine};
-  }
+  const Direction direction = DirectionOfHalfTangent(random.Uniform(-1, 1));
+  const double sign = random.Below(2) == 0 ? 1 : -1;
+  return {sign * direction.x, sign * direction.y};
 }
 
 Color DrawColorOfBrightness(Random& random, double brightness) {
@@ -115,15 +112,14 @@ struct Scene {
 Scene DrawScene(Random& random) {
   Scene scene;
   scene.radius = random.Uniform(kMinRadius, kMaxRadius);
-  const double margin = scene.radius * 0.9;  // a tip may leave the picture
-  scene.x = random.Uniform(margin, kSide - margin);
-  scene.y = random.Uniform(margin, kSide - margin);
-  scene.rotation = DrawDirection(random);
-  const double contrast = random.Uniform(kMinContrast, kMaxContrast);
-  const double darker = random.Uniform(20, 235 - contrast);
-  const bool bright_shape = random.Uniform() < kBrightShapes;
-  scene.shape = DrawPaint(random, bright_shape ? darker + contrast : darker);
-  scene.background = DrawPaint(random, bright_shape ? darker : darker + contrast);
+  scene.x = kSide / 2.0 + random.Uniform(-kMaxOffset, kMaxOffset);
+  scene.y = kSide / 2.0 + random.Uniform(-kMaxOffset, kMaxOffset);
+  scene.rotation = DirectionOfHalfTangent(random.Uniform(-kMaxTilt, kMaxTilt));
+  double background = random.Uniform(kMinBackground, kMaxBackground);
+  double shape = background + random.Uniform(kMinContrast, kMaxContrast);
+  if (random.Uniform() < kDarkShapes) std::swap(background, shape);
+  scene.shape = DrawPaint(random, shape);
+  scene.background = DrawPaint(random, background);
   scene.stripes = {DrawDirection(random), random.Uniform(4, 16), random.Uniform(0, kMaxTexture)};
   for (Disc& disc : scene.clutter) {
     disc.x = random.Uniform(0, kSide);
