@@ -49,7 +49,7 @@ std::string Meaning(const Option& option) {
     absl::StrAppend(&text, " Only with `", need.option, ": ", absl::StrJoin(need.values, "` or `"), "`.");
   }
   if (option.rules().local()) absl::StrAppend(&text, " May differ between processes.");
-  return absl::StrReplaceAll(text, {{"|", "\\|"}});
+  return absl::StrReplaceAll(text, {{"|", "\\|"}, {"<", "\\<"}});
 }
 
 }  // namespace

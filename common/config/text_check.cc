@@ -44,11 +44,20 @@ std::optional<TextFault> FindTextFault(absl::string_view text, bool multiline) {
   return std::nullopt;
 }
 
+std::string Escaped(absl::string_view text) {
+  for (absl::string_view rest = text; !rest.empty();) {
+    const size_t size = CharacterBytes(rest);
+    if (size == 0) return absl::CEscape(text);  // all that is not ASCII, so that the result is valid UTF-8
+    rest.remove_prefix(size);
+  }
+  return absl::Utf8SafeCEscape(text);
+}
+
 std::string Shown(absl::string_view text) {
-  if (text.size() <= kShownBytes) return absl::StrCat("\"", absl::Utf8SafeCEscape(text), "\"");
+  if (text.size() <= kShownBytes) return absl::StrCat("\"", Escaped(text), "\"");
   size_t end = kShownBytes;
   while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xC0) == 0x80) --end;  // not within a character
-  return absl::StrCat("\"", absl::Utf8SafeCEscape(text.substr(0, end)), "...\" (", text.size(), " bytes)");
+  return absl::StrCat("\"", Escaped(text.substr(0, end)), "...\" (", text.size(), " bytes)");
 }
 
 }  // namespace ssd

@@ -20,7 +20,10 @@ struct TextFault {
 // and tabs are allowed where `multiline`.
 std::optional<TextFault> FindTextFault(absl::string_view text, bool multiline);
 
-// The text in double quotes as a message shows it: shortened, with what is not printable escaped.
+// The text as a valid UTF-8 line, with C's escapes for quotes, backslashes and what is not printable.
+std::string Escaped(absl::string_view text);
+
+// The text in double quotes as a message shows it: shortened and escaped.
 std::string Shown(absl::string_view text);
 
 }  // namespace ssd

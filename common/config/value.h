@@ -8,6 +8,7 @@
 #ifndef SSD_COMMON_CONFIG_VALUE_H_
 #define SSD_COMMON_CONFIG_VALUE_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -16,7 +17,7 @@
 namespace ssd {
 
 // No run is longer; so the arithmetic on steps cannot overflow.
-constexpr double kMaxEpochs = 1e6;
+constexpr int64_t kMaxEpochs = 1'000'000;
 constexpr int64_t kMaxIterations = 1'000'000'000'000;
 
 // Sets the option's field in `parent`, or adds one element to it if it is a list. InvalidArgument: the

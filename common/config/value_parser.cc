@@ -90,7 +90,7 @@ Reading<v1::TrainingTime> ReadTrainingTime(absl::string_view text) {
   if (!number.has_value()) return {};
   v1::TrainingTime time;
   if (unit == "ep") {
-    if (*number > kMaxEpochs) return {std::nullopt, absl::StrCat("at most ", FormatNumber(kMaxEpochs), "ep")};
+    if (*number > kMaxEpochs) return {std::nullopt, absl::StrCat("at most ", kMaxEpochs, "ep")};
     time.set_epochs(*number);
     return {time};
   }

@@ -49,8 +49,10 @@ std::string FormatLimit(const Option& option, double limit) {
     case v1::UNIT_BYTES:
       return FormatBytes(static_cast<int64_t>(limit));
     default:
-      return FormatNumber(limit);
+      break;
   }
+  const bool whole = option.field->type() == FieldDescriptor::TYPE_INT64;
+  return whole ? absl::StrCat(static_cast<int64_t>(limit)) : FormatNumber(limit);
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 #include <map>
 #include <optional>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/config/schema.h"
@@ -194,7 +192,7 @@ void ApplyYaml(const std::string& name, const std::string& text, int layer, Load
 }
 
 void ApplyOverride(const std::string& setting, int layer, LoadedExperiment* loaded, ErrorList* errors) {
-  const std::string place = absl::StrCat("--set ", absl::Utf8SafeCEscape(setting));
+  const std::string place = absl::StrCat("--set ", Escaped(setting));
   const size_t equals = setting.find('=');
   if (equals == std::string::npos) {
     errors->Add(place, "want KEY=VALUE, such as optimizer.lr=0.2");

@@ -6,6 +6,7 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <exception>
 #include <sstream>
 #include <utility>
@@ -24,6 +25,14 @@ std::string PlaceAt(const std::string& name, int line, int column) {
 
 std::string PlaceAt(const std::string& name, const YAML::Mark& mark) {
   return PlaceAt(name, mark.line + 1, mark.column + 1);
+}
+
+// Advice where yaml-cpp's message does not name the reason: a tab cannot indent.
+std::string TabHint(absl::string_view text, int line) {
+  for (; line > 0 && !text.empty(); --line)
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  const absl::string_view indentation = text.substr(0, text.find_first_not_of(" \t"));
+  return absl::StrContains(indentation, '\t') ? "; the line is indented with a tab: use spaces" : "";
 }
 
 // Builds the tree from the parser's events, which come in the order of the text and are balanced.
@@ -161,7 +170,8 @@ std::optional<YamlNode> ParseYaml(const std::string& name, const std::string& te
     errors->Add(PlaceAt(name, error.mark), "lists and sections are nested too deeply");
     return std::nullopt;
   } catch (const YAML::Exception& error) {
-    errors->Add(PlaceAt(name, error.mark), absl::StrCat("not valid YAML: ", error.msg));
+    errors->Add(PlaceAt(name, error.mark),
+                absl::StrCat("not valid YAML: ", error.msg, TabHint(lines, error.mark.line)));
     return std::nullopt;
   } catch (const std::exception& error) {
     errors->Add(name, absl::StrCat("not valid YAML: ", error.what()));
