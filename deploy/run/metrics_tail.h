@@ -11,8 +11,8 @@
 
 namespace ssd {
 
-// The file's three kinds of lines; docs/metrics.md explains each field. A number that is missing or null is
-// NaN or 0.
+// The file's three kinds of lines; docs/run_folder.md explains each field. A number that is missing or null
+// is NaN or 0.
 struct StartRecord {
   int64_t steps = 0;
   double steps_per_epoch = 0;

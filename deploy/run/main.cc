@@ -1,0 +1,154 @@
+// ssd-run: a whole cluster on one machine, from one experiment file.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "common/config/experiment.h"
+#include "common/exit_code.h"
+#include "common/flags.h"
+#include "common/io/disk.h"
+#include "common/status_macros.h"
+#include "common/version.h"
+#include "deploy/run/launch.h"
+
+namespace ssd {
+
+extern const char kQuickstartExperiment[];  // deploy/experiments/quickstart.yaml, embedded by CMake
+
+namespace {
+
+CommandLine Declare() {
+  CommandLine line{
+      .program = "ssd-run",
+      .usage = "[flags] experiment.yaml [more.yaml ...]",
+      .description =
+          "Trains on this machine: starts the servers and workers of an experiment as processes, "
+          "shows their progress, and keeps logs, metrics and the model in a new folder, "
+          "<output.directory>/<name>/NNN. Of several files the later ones win."};
+  line.flags = {
+      {.name = "set",
+       .value = "KEY=VALUE",
+       .doc = "Changes one option of the experiment, such as sync.k=8. The last one wins.",
+       .repeated = true,
+       .group = "Experiment"},
+      {.name = "print_config",
+       .doc = "Prints all options with their values and origins, and exits.",
+       .group = "Experiment"},
+      {.name = "validate_config", .doc = "Checks the experiment and exits.", .group = "Experiment"},
+      {.name = "quickstart",
+       .doc = "Runs the built-in first experiment, about two minutes on two cores, with nothing to download.",
+       .group = "Running"},
+      {.name = "transport",
+       .value = "unix|tcp",
+       .doc = "How the processes reach each other: unix sockets, or free ports on 127.0.0.1. Replaces "
+              "cluster.addresses. "
+              "Without it cluster.addresses holds, or unix where that is empty.",
+       .group = "Running"},
+      {.name = "evaluate",
+       .value = "MODEL",
+       .doc = "Evaluates a model file on the test set and exits. The experiment is the given one, or the "
+              "config.resolved.yaml beside the model.",
+       .group = "Running"}};
+  line.examples = {
+      "ssd-run --quickstart",
+      "ssd-run deploy/experiments/cifar10_resnet20_ssd.yaml --set sync.k=8  # one option changed",
+      "ssd-run --evaluate runs/quickstart/001/model.safetensors",
+      "ssd-run --print_config experiment.yaml  # what would run"};
+  line.max_positional = -1;
+  return line;
+}
+
+int Fail(const std::string& message, int code) {
+  std::fprintf(stderr, "ssd-run: %s\n", message.c_str());
+  return code;
+}
+
+// What was asked for, on standard output. Returns the exit code.
+int Print(const std::string& text) {
+  const bool printed = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  return printed ? kExitDone
+                 : Fail(absl::StrCat("standard output: cannot write: ", std::strerror(errno)), kExitStorage);
+}
+
+absl::StatusOr<LoadedExperiment> Load(const ParsedFlags& flags) {
+  if (flags.IsOn("quickstart")) {
+    return LoadExperimentText("quickstart.yaml (built in)", kQuickstartExperiment, flags.Values("set"));
+  }
+  return LoadExperiment(flags.positional(), flags.Values("set"), Disk::Real());
+}
+
+absl::StatusOr<std::optional<Transport>> ParseTransport(const ParsedFlags& flags) {
+  const std::optional<std::string> value = flags.Value("transport");
+  if (!value.has_value()) return std::optional<Transport>();
+  if (*value == "unix") return std::optional<Transport>(Transport::kUnix);
+  if (*value == "tcp") return std::optional<Transport>(Transport::kTcp);
+  return absl::InvalidArgumentError(absl::StrCat("--transport: got \"", *value, "\", want unix or tcp"));
+}
+
+// Becomes ssd-worker, so that its output and exit code are this program's.
+int Evaluate(const ParsedFlags& flags) {
+  if (flags.IsOn("quickstart")) return Fail("--evaluate and --quickstart exclude each other", kExitUsage);
+  const std::string model = *flags.Value("evaluate");
+  std::vector<std::string> configs = flags.positional();
+  if (configs.size() > 1)
+    return Fail("--evaluate takes one experiment, or the one beside the model", kExitUsage);
+  if (configs.empty()) {
+    const size_t slash = model.rfind('/');
+    configs = {(slash == std::string::npos ? "" : model.substr(0, slash + 1)) + "config.resolved.yaml"};
+    if (::access(configs[0].c_str(), R_OK) != 0) {
+      return Fail(absl::StrCat(configs[0], ": ", std::strerror(errno),
+                               "; without an experiment beside the model, name one: ssd-run --evaluate ",
+                               model, " experiment.yaml"),
+                  kExitUsage);
+    }
+  }
+  const absl::StatusOr<Programs> programs = FindPrograms();
+  if (!programs.ok()) return Fail(std::string(programs.status().message()), ExitCodeOf(programs.status()));
+  std::vector<std::string> arguments = {programs->worker, "--config", configs[0], "--evaluate", model};
+  for (const std::string& setting : flags.Values("set"))
+    arguments.insert(arguments.end(), {"--set", setting});
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  pointers.push_back(nullptr);
+  ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0);
+  ::execv(pointers[0], pointers.data());
+  return Fail(absl::StrCat(programs->worker, ": cannot be run: ", std::strerror(errno)), kExitUsage);
+}
+
+int Main(int argc, char** argv) {
+  const CommandLine line = Declare();
+  const absl::StatusOr<ParsedFlags> flags = ParseFlags(line, argc, argv);
+  if (!flags.ok()) return Fail(std::string(flags.status().message()), kExitUsage);
+  if (flags->IsOn("help")) return Print(HelpText(line));
+  if (flags->IsOn("version")) return Print(VersionText("ssd-run"));
+  if (flags->Has("evaluate")) return Evaluate(*flags);
+  if (flags->positional().empty() != flags->IsOn("quickstart")) {
+    const bool nothing = flags->positional().empty();
+    return Fail(absl::StrCat(nothing ? "no experiment given" : "--quickstart takes no experiment file",
+                             "\nusage: ", line.program, " ", line.usage,
+                             "\n       ssd-run --quickstart\nssd-run --help explains all flags"),
+                kExitUsage);
+  }
+  const absl::StatusOr<LoadedExperiment> experiment = Load(*flags);
+  if (!experiment.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(experiment.status().message()).c_str());
+    return kExitUsage;
+  }
+  const absl::StatusOr<std::optional<Transport>> transport = ParseTransport(*flags);
+  if (!transport.ok()) return Fail(std::string(transport.status().message()), kExitUsage);
+  if (flags->IsOn("print_config")) return Print(PrintConfig(*experiment));
+  if (flags->IsOn("validate_config")) return Print(absl::StrCat(experiment->proto.name(), ": valid\n"));
+  return Launch({.experiment = *experiment,
+                 .overrides = flags->Values("set"),
+                 .command = std::vector<std::string>(argv, argv + argc),
+                 .transport = *transport});
+}
+
+}  // namespace
+}  // namespace ssd
+
+int main(int argc, char** argv) { return ssd::Main(argc, argv); }
