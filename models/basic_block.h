@@ -17,7 +17,7 @@ class BasicBlock final : public Layer {
   BasicBlock(absl::string_view name, const ActivationShape& input, int64_t outputs, int64_t stride,
              ModelLayout& layout);
 
-  ActivationShape output_shape() const override { return bn2_.output_shape(); }
+  ActivationShape output_shape() const override { return conv2_.output_shape(); }
   void Build(Device& device, bool input_gradient) override;
   const float* Forward(const float* x, const ForwardPass& pass) override;
   void Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) override;
@@ -28,8 +28,9 @@ class BasicBlock final : public Layer {
   ConvolutionLayer conv1_;
   BatchNormLayer bn1_;
   ConvolutionLayer conv2_;
-  BatchNormLayer bn2_;  // the block's output is its output's memory
-  std::unique_ptr<ResidualAdd> add_;
+  const BatchNormTensors bn2_;
+  std::unique_ptr<ResidualNorm> end_;  // bn2, shortcut and ReLU
+  std::unique_ptr<DeviceArray> output_;
   // Of the last forward pass, for backward.
   const float* conv1_output_ = nullptr;
   const float* bn1_output_ = nullptr;

@@ -48,13 +48,13 @@ class Device {
   // Without `input_gradient` the convolution has no BackwardData, and spends no memory on it.
   virtual std::unique_ptr<Convolution> MakeConvolution(const ConvolutionShape& shape,
                                                        bool input_gradient) = 0;
-  virtual std::unique_ptr<BatchNorm> MakeBatchNorm(const BatchNormOptions& options) = 0;
+  virtual std::unique_ptr<BatchNorm> MakeBatchNorm(const BatchNormOptions& options, bool relu) = 0;
+  // REQUIRES: options.shape has as many channels as `shortcut` or more, and its height and width are the
+  // shortcut's divided by one stride, rounded up.
+  virtual std::unique_ptr<ResidualNorm> MakeResidualNorm(const BatchNormOptions& options,
+                                                         const ActivationShape& shortcut) = 0;
   virtual std::unique_ptr<GlobalAveragePool> MakeGlobalAveragePool(const ActivationShape& input) = 0;
   virtual std::unique_ptr<Linear> MakeLinear(int64_t batch, int64_t inputs, int64_t outputs) = 0;
-  // REQUIRES: output has as many channels as input or more, and its height and width are the input's divided
-  // by one stride, rounded up.
-  virtual std::unique_ptr<ResidualAdd> MakeResidualAdd(const ActivationShape& input,
-                                                       const ActivationShape& output) = 0;
   virtual std::unique_ptr<SoftmaxCrossEntropy> MakeSoftmaxCrossEntropy(int64_t batch, int64_t classes) = 0;
 };
 

@@ -13,6 +13,12 @@ int64_t AddTensor(ParameterLayout& layout, absl::string_view name, absl::string_
 
 }  // namespace
 
+BatchNormTensors::BatchNormTensors(absl::string_view name, int64_t channels, ModelLayout& layout)
+    : scale(AddTensor(layout.parameters, name, ".weight", {channels})),
+      shift(AddTensor(layout.parameters, name, ".bias", {channels})),
+      mean(AddTensor(layout.buffers, name, ".running_mean", {channels})),
+      variance(AddTensor(layout.buffers, name, ".running_var", {channels})) {}
+
 ConvolutionLayer::ConvolutionLayer(absl::string_view name, const ConvolutionShape& shape, ModelLayout& layout)
     : shape_(shape),
       weight_(AddTensor(layout.parameters, name, ".weight",
@@ -36,34 +42,31 @@ void ConvolutionLayer::Backward(const float* x, float* dy, float* dx, const Back
 
 BatchNormLayer::BatchNormLayer(absl::string_view name, const ActivationShape& shape, bool relu,
                                ModelLayout& layout)
-    : options_({.shape = shape, .relu = relu}),
-      scale_(AddTensor(layout.parameters, name, ".weight", {shape.channels})),
-      shift_(AddTensor(layout.parameters, name, ".bias", {shape.channels})),
-      mean_(AddTensor(layout.buffers, name, ".running_mean", {shape.channels})),
-      variance_(AddTensor(layout.buffers, name, ".running_var", {shape.channels})) {}
+    : options_({.shape = shape}), relu_(relu), tensors_(name, shape.channels, layout) {}
 
 void BatchNormLayer::Build(Device& device, bool /*input_gradient*/) {
-  operation_ = device.MakeBatchNorm(options_);
+  operation_ = device.MakeBatchNorm(options_, relu_);
   output_ = device.Allocate(options_.shape.size());
 }
 
 const float* BatchNormLayer::Forward(const float* x, const ForwardPass& pass) {
-  const float* scale = pass.parameters + scale_;
-  const float* shift = pass.parameters + shift_;
+  const float* scale = pass.parameters + tensors_.scale;
+  const float* shift = pass.parameters + tensors_.shift;
   if (pass.evaluation_statistics != nullptr) {
-    operation_->InferenceForward(x, scale, shift, pass.evaluation_statistics + mean_,
-                                 pass.evaluation_statistics + variance_, output_->data());
+    operation_->InferenceForward(x, scale, shift, pass.evaluation_statistics + tensors_.mean,
+                                 pass.evaluation_statistics + tensors_.variance, output_->data());
   } else {
-    operation_->TrainingForward(x, scale, shift, output_->data(), pass.running_statistics + mean_,
-                                pass.running_statistics + variance_);
+    operation_->TrainingForward(x, scale, shift, output_->data(), pass.running_statistics + tensors_.mean,
+                                pass.running_statistics + tensors_.variance);
   }
   return output_->data();
 }
 
 void BatchNormLayer::Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) {
-  operation_->Backward(x, pass.parameters + scale_, pass.parameters + shift_, dy, dx != nullptr ? dx : dy,
-                       pass.gradient + scale_, pass.gradient + shift_);
-  pass.ready(scale_);
+  operation_->Backward(x, pass.parameters + tensors_.scale, pass.parameters + tensors_.shift, dy,
+                       dx != nullptr ? dx : dy, pass.gradient + tensors_.scale,
+                       pass.gradient + tensors_.shift);
+  pass.ready(tensors_.scale);
 }
 
 void GlobalAveragePoolLayer::Build(Device& device, bool /*input_gradient*/) {

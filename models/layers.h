@@ -11,6 +11,17 @@
 
 namespace ssd {
 
+// Where batch norm's tensors lie in the flat vectors.
+struct BatchNormTensors {
+  // Adds them to the layout.
+  BatchNormTensors(absl::string_view name, int64_t channels, ModelLayout& layout);
+
+  int64_t scale;     // "<name>.weight", in the parameters
+  int64_t shift;     // "<name>.bias", in the parameters
+  int64_t mean;      // "<name>.running_mean", in the buffers
+  int64_t variance;  // "<name>.running_var", in the buffers
+};
+
 // Without bias.
 class ConvolutionLayer final : public Layer {
  public:
@@ -23,12 +34,11 @@ class ConvolutionLayer final : public Layer {
 
  private:
   const ConvolutionShape shape_;
-  const int64_t weight_;  // offsets of the tensors in their vector, here and below
+  const int64_t weight_;  // offset in the parameters, here and below
   std::unique_ptr<Convolution> operation_;
   std::unique_ptr<DeviceArray> output_;
 };
 
-// Its dx may be its dy.
 class BatchNormLayer final : public Layer {
  public:
   // `relu`: with the ReLU that follows it.
@@ -39,15 +49,10 @@ class BatchNormLayer final : public Layer {
   const float* Forward(const float* x, const ForwardPass& pass) override;
   void Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) override;
 
-  // The output, for a layer that goes on working in place.
-  float* mutable_output() { return output_->data(); }
-
  private:
   const BatchNormOptions options_;
-  const int64_t scale_;
-  const int64_t shift_;
-  const int64_t mean_;
-  const int64_t variance_;
+  const bool relu_;
+  const BatchNormTensors tensors_;
   std::unique_ptr<BatchNorm> operation_;
   std::unique_ptr<DeviceArray> output_;
 };

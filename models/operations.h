@@ -53,12 +53,12 @@ class Convolution {
 
 struct BatchNormOptions {
   ActivationShape shape;
-  bool relu = false;  // y = max(0, normalised x)
-  float epsilon = 1e-5f;
+  double epsilon = 1e-5;
   float momentum = 0.1f;  // PyTorch's: running = (1 - momentum) running + momentum batch
 };
 
-// Batch normalisation over N, H and W (Ioffe and Szegedy 2015), if wanted with the ReLU that follows it.
+// Batch normalisation over N, H and W (Ioffe and Szegedy 2015), if wanted with the ReLU that follows it:
+// y = (x - mean) / sqrt(variance + epsilon) * scale + shift, or the larger of that and 0.
 //
 // As in PyTorch the running variance is the unbiased one, n / (n - 1) times what normalises. Over a single
 // value there is no unbiased variance, and the biased one, which is 0, takes its place.
@@ -78,6 +78,28 @@ class BatchNorm {
                         float* dscale, float* dshift) = 0;
 };
 
+// The end of a residual block: y = max(0, batch norm of x + shortcut(s)).
+//
+// Between equal shapes the shortcut is the identity. Else it is shortcut A of He et al. 2015: it takes every
+// stride-th row and column of s, and adds channels of zeros, half (rounded down) before and the rest after
+// those of s.
+class ResidualNorm {
+ public:
+  virtual ~ResidualNorm() = default;
+
+  // As BatchNorm's.
+  virtual void TrainingForward(const float* x, const float* s, const float* scale, const float* shift,
+                               float* y, float* running_mean, float* running_variance) = 0;
+  virtual void InferenceForward(const float* x, const float* s, const float* scale, const float* shift,
+                                const float* mean, const float* variance, float* y) = 0;
+  // Sets dy to 0 where y, the last TrainingForward's, is 0, and continues to batch norm's gradients. `dx` is
+  // not `dy`.
+  virtual void Backward(const float* x, const float* scale, const float* shift, const float* y, float* dy,
+                        float* dx, float* dscale, float* dshift) = 0;
+  // ds += shortcut^T(dy), with the dy that Backward left.
+  virtual void AddShortcutGradient(const float* dy, float* ds) = 0;
+};
+
 // The mean over H and W: (N, H, W, C) to (N, C).
 class GlobalAveragePool {
  public:
@@ -95,22 +117,6 @@ class Linear {
   virtual void Forward(const float* x, const float* weights, const float* bias, float* y) = 0;
   virtual void BackwardData(const float* weights, const float* dy, float* dx) = 0;
   virtual void BackwardWeights(const float* x, const float* dy, float* dweights, float* dbias) = 0;
-};
-
-// The end of a residual block: y = max(0, y + shortcut(x)).
-//
-// Between equal shapes the shortcut is the identity. Else it is shortcut A of He et al. 2015: it takes every
-// stride-th row and column of x, and adds channels of zeros, half (rounded down) before and the rest after
-// those of x.
-class ResidualAdd {
- public:
-  virtual ~ResidualAdd() = default;
-
-  virtual void Forward(const float* x, float* y) = 0;  // y is read and written
-  // dy = dy where y > 0, else 0: the gradient of the block's branch, and of the shortcut's output.
-  virtual void Backward(const float* y, float* dy) = 0;
-  // dx += shortcut^T(dy), with the dy that Backward left.
-  virtual void AddShortcutGradient(const float* dy, float* dx) = 0;
 };
 
 // The cross entropy of softmax(logits), logits (N, C).

@@ -2,6 +2,7 @@
 #ifndef SSD_MODELS_CPU_BATCH_NORM_H_
 #define SSD_MODELS_CPU_BATCH_NORM_H_
 
+#include <memory>
 #include <optional>
 
 #include "models/cpu/channel_moments.h"
@@ -12,7 +13,7 @@ namespace ssd {
 // `runtime` outlives it.
 class CpuBatchNorm final : public BatchNorm {
  public:
-  CpuBatchNorm(CpuRuntime& runtime, const BatchNormOptions& options);
+  CpuBatchNorm(CpuRuntime& runtime, const BatchNormOptions& options, bool relu);
 
   void TrainingForward(const float* x, const float* scale, const float* shift, float* y, float* running_mean,
                        float* running_variance) override;
@@ -23,9 +24,7 @@ class CpuBatchNorm final : public BatchNorm {
 
  private:
   const BatchNormOptions options_;
-  ChannelMoments moments_;
-  AlignedArray mean_;                        // of the last training batch
-  AlignedArray variance_;                    // the same, biased
+  ChannelMoments moments_;                   // of the last training batch
   std::unique_ptr<AlignedArray> workspace_;  // which outputs the ReLU let pass; null without one
   std::optional<Primitive> training_;
   std::optional<Primitive> inference_;

@@ -26,14 +26,18 @@ void SumColumns(const float* x, int64_t rows, int64_t stride, double* sums, doub
 
 }  // namespace
 
-ChannelMoments::ChannelMoments(int64_t rows, int64_t channels)
-    : rows_(rows),
-      channels_(channels),
-      chunks_(std::min(rows, kMaxChunks)),
-      sums_(chunks_ * channels),
-      squares_(chunks_ * channels) {}
+ChannelMoments::ChannelMoments(const ActivationShape& shape)
+    : channels_(shape.channels),
+      rows_(shape.size() / shape.channels),
+      chunks_(std::min(rows_, kMaxChunks)),
+      sums_(chunks_ * channels_),
+      squares_(chunks_ * channels_),
+      mean_(channels_),
+      variance_(channels_),
+      mean_as_float_(channels_),
+      variance_as_float_(channels_) {}
 
-void ChannelMoments::Compute(const float* x, std::span<float> mean, std::span<float> variance) {
+void ChannelMoments::Compute(const float* x) {
   // The chunks are the same for any number of threads, and so is the order in which they are added up.
 #pragma omp parallel for schedule(static)
   for (int64_t chunk = 0; chunk < chunks_; ++chunk) {
@@ -43,8 +47,9 @@ void ChannelMoments::Compute(const float* x, std::span<float> mean, std::span<fl
     double* sums = sums_.data() + chunk * channels_;
     double* squares = squares_.data() + chunk * channels_;
     int64_t c = 0;
-    for (; c + kLanes <= channels_; c += kLanes)
+    for (; c + kLanes <= channels_; c += kLanes) {
       SumColumns<kLanes>(from + c, rows, channels_, sums + c, squares + c);
+    }
     for (; c < channels_; ++c) SumColumns<1>(from + c, rows, channels_, sums + c, squares + c);
   }
   const auto count = static_cast<double>(rows_);
@@ -55,9 +60,23 @@ void ChannelMoments::Compute(const float* x, std::span<float> mean, std::span<fl
       sum += sums_[chunk * channels_ + c];
       square += squares_[chunk * channels_ + c];
     }
-    mean[c] = static_cast<float>(sum / count);
-    const double spread = square / count - (sum / count) * (sum / count);
-    variance[c] = static_cast<float>(spread < 0 ? 0 : spread);  // rounding can leave -0; a NaN stays one
+    const double mean = sum / count;
+    const double variance = square / count - mean * mean;
+    mean_[c] = mean;
+    variance_[c] =
+        variance < 0 ? 0 : variance;  // by rounding, where all values are the same; a NaN stays one
+    mean_as_float_[c] = static_cast<float>(mean_[c]);
+    variance_as_float_[c] = static_cast<float>(variance_[c]);
+  }
+}
+
+void ChannelMoments::MoveRunning(float momentum, float* running_mean, float* running_variance) const {
+  const auto count = static_cast<double>(rows_);
+  const double unbiased = rows_ > 1 ? count / (count - 1) : 1;
+  for (int64_t c = 0; c < channels_; ++c) {
+    running_mean[c] = static_cast<float>((1.0 - momentum) * running_mean[c] + momentum * mean_[c]);
+    running_variance[c] =
+        static_cast<float>((1.0 - momentum) * running_variance[c] + momentum * unbiased * variance_[c]);
   }
 }
 

@@ -7,7 +7,7 @@
 #include "models/cpu/global_average_pool.h"
 #include "models/cpu/linear.h"
 #include "models/cpu/primitive.h"
-#include "models/cpu/residual_add.h"
+#include "models/cpu/residual_norm.h"
 #include "models/cpu/softmax_cross_entropy.h"
 
 namespace ssd {
@@ -29,18 +29,18 @@ class CpuDevice final : public Device {
   std::unique_ptr<Convolution> MakeConvolution(const ConvolutionShape& shape, bool input_gradient) override {
     return std::make_unique<CpuConvolution>(runtime_, shape, input_gradient);
   }
-  std::unique_ptr<BatchNorm> MakeBatchNorm(const BatchNormOptions& options) override {
-    return std::make_unique<CpuBatchNorm>(runtime_, options);
+  std::unique_ptr<BatchNorm> MakeBatchNorm(const BatchNormOptions& options, bool relu) override {
+    return std::make_unique<CpuBatchNorm>(runtime_, options, relu);
+  }
+  std::unique_ptr<ResidualNorm> MakeResidualNorm(const BatchNormOptions& options,
+                                                 const ActivationShape& shortcut) override {
+    return std::make_unique<CpuResidualNorm>(runtime_, options, shortcut);
   }
   std::unique_ptr<GlobalAveragePool> MakeGlobalAveragePool(const ActivationShape& input) override {
     return std::make_unique<CpuGlobalAveragePool>(runtime_, input);
   }
   std::unique_ptr<Linear> MakeLinear(int64_t batch, int64_t inputs, int64_t outputs) override {
     return std::make_unique<CpuLinear>(runtime_, batch, inputs, outputs);
-  }
-  std::unique_ptr<ResidualAdd> MakeResidualAdd(const ActivationShape& input,
-                                               const ActivationShape& output) override {
-    return std::make_unique<CpuResidualAdd>(runtime_, input, output);
   }
   std::unique_ptr<SoftmaxCrossEntropy> MakeSoftmaxCrossEntropy(int64_t batch, int64_t classes) override {
     return std::make_unique<CpuSoftmaxCrossEntropy>(batch, classes);

@@ -23,6 +23,8 @@ using ::ssd::testing::Deterministic;
 struct DeviceRow {
   std::string name;
   std::unique_ptr<Device> (*make)();
+
+  friend void PrintTo(const DeviceRow& row, std::ostream* out) { *out << row.name; }
 };
 
 // Values in [-1, 1) that differ from name to name.
@@ -122,35 +124,42 @@ TEST_P(DeviceConformanceTest, ConvolutionFollowsWeightsThatChangeInPlace) {
   }
 }
 
+reference::BatchNormInput BatchNormValues(const ActivationShape& shape) {
+  reference::BatchNormInput input{.x = Values("x", shape.size()),
+                                  .scale = Values("scale", shape.channels),
+                                  .shift = Values("shift", shape.channels),
+                                  .dy = Values("dy", shape.size()),
+                                  .running_mean = Values("mean", shape.channels),
+                                  .running_variance = Values("variance", shape.channels)};
+  for (float& value : input.x) value += 3;  // a mean that is not small beside the deviation
+  for (float& value : input.running_variance) value += 1.5f;
+  return input;
+}
+
 TEST_P(DeviceConformanceTest, BatchNormMatchesPlainLoopsWithAndWithoutRelu) {
   for (const bool relu : {false, true}) {
     for (const ActivationShape shape :
          {ActivationShape{4, 8, 8, 16}, ActivationShape{3, 5, 7, 13}, ActivationShape{2, 1, 3, 1}}) {
       SCOPED_TRACE(::testing::Message() << "relu " << relu << " channels " << shape.channels);
-      const BatchNormOptions options{.shape = shape, .relu = relu};
-      reference::BatchNorm expected(options);
-      const auto x = Values("x", shape.size());
-      const auto scale = Values("scale", shape.channels);
-      const auto shift = Values("shift", shape.channels);
-      const auto dy = Values("dy", shape.size());
-      const auto running_mean = Values("mean", shape.channels);
-      auto running_variance = Values("variance", shape.channels);
-      for (float& value : running_variance) value += 1.5f;
-      expected.Run(x, scale, shift, dy, running_mean, running_variance);
+      const BatchNormOptions options{.shape = shape};
+      const reference::BatchNormInput input = BatchNormValues(shape);
+      const reference::BatchNormResult expected = reference::BatchNorm(options, relu, input);
 
-      const auto batch_norm = device_->MakeBatchNorm(options);
+      const auto batch_norm = device_->MakeBatchNorm(options, relu);
+      const float* x = Put(input.x);
+      const float* scale = Put(input.scale);
+      const float* shift = Put(input.shift);
       float* y = Garbage(shape.size());
       float* inference = Garbage(shape.size());
-      float* mean = Put(running_mean);
-      float* variance = Put(running_variance);
-      float* dx = Put(dy);  // in place
+      float* mean = Put(input.running_mean);
+      float* variance = Put(input.running_variance);
+      float* dx = Put(input.dy);  // in place
       float* dscale = Garbage(shape.channels);
       float* dshift = Garbage(shape.channels);
-      const float* on_device = Put(x);
-      batch_norm->TrainingForward(on_device, Put(scale), Put(shift), y, mean, variance);
-      batch_norm->InferenceForward(on_device, Put(scale), Put(shift), Put(running_mean),
-                                   Put(running_variance), inference);
-      batch_norm->Backward(on_device, Put(scale), Put(shift), dx, dx, dscale, dshift);
+      batch_norm->TrainingForward(x, scale, shift, y, mean, variance);
+      batch_norm->InferenceForward(x, scale, shift, Put(input.running_mean), Put(input.running_variance),
+                                   inference);
+      batch_norm->Backward(x, scale, shift, dx, dx, dscale, dshift);
 
       ExpectNear(y, expected.y);
       ExpectNear(mean, expected.running_mean);
@@ -164,7 +173,7 @@ TEST_P(DeviceConformanceTest, BatchNormMatchesPlainLoopsWithAndWithoutRelu) {
 }
 
 TEST_P(DeviceConformanceTest, BatchNormOverOneValueLeavesRunningStatisticsFinite) {
-  const auto batch_norm = device_->MakeBatchNorm({.shape = {1, 1, 1, 2}});
+  const auto batch_norm = device_->MakeBatchNorm({.shape = {1, 1, 1, 2}}, /*relu=*/false);
   float* mean = Put({0, 1});
   float* variance = Put({1, 2});
   batch_norm->TrainingForward(Put({5, -3}), Put({1, 1}), Put({0, 0}), Garbage(2), mean, variance);
@@ -235,31 +244,60 @@ TEST_P(DeviceConformanceTest, LinearMatchesPlainLoops) {
   }
 }
 
-TEST_P(DeviceConformanceTest, ResidualAddMatchesPlainLoopsForEachShortcut) {
+TEST_P(DeviceConformanceTest, ResidualNormMatchesPlainLoopsForEachShortcut) {
   struct Shapes {
-    ActivationShape input, output;
+    ActivationShape shortcut, shape;
   };
   const Shapes rows[] = {{{2, 8, 8, 16}, {2, 8, 8, 16}}, {{2, 3, 5, 7}, {2, 3, 5, 7}},
                          {{2, 8, 8, 16}, {2, 4, 4, 32}}, {{3, 7, 5, 3}, {3, 4, 3, 8}},  // 2 before, 3 after
-                         {{1, 4, 4, 4}, {1, 4, 4, 6}},   {{1, 1, 1, 2}, {1, 1, 1, 4}}};
-  for (const auto& [input, output] : rows) {
-    SCOPED_TRACE(::testing::Message() << input.height << " " << input.channels << " " << output.channels);
-    const auto x = Values("x", input.size());
-    const auto branch = Values("branch", output.size());
-    const auto dy = Values("dy", output.size());
-    const auto dx = Values("dx", input.size());
-    const auto add = device_->MakeResidualAdd(input, output);
-    float* y = Put(branch);
-    float* masked = Put(dy);
-    float* sum = Put(dx);
-    add->Forward(Put(x), y);
-    add->Backward(y, masked);
-    add->AddShortcutGradient(masked, sum);
+                         {{1, 4, 4, 4}, {1, 4, 4, 6}},   {{5, 1, 1, 2}, {5, 1, 1, 4}}};
+  for (const auto& [shortcut, shape] : rows) {
+    SCOPED_TRACE(::testing::Message()
+                 << shortcut.height << " " << shortcut.channels << " " << shape.channels);
+    const BatchNormOptions options{.shape = shape};
+    reference::BatchNormInput input = BatchNormValues(shape);
+    const auto s = Values("s", shortcut.size());
+    const auto ds = Values("ds", shortcut.size());
+    const auto residual = device_->MakeResidualNorm(options, shortcut);
+    const float* x = Put(input.x);
+    const float* scale = Put(input.scale);
+    const float* shift = Put(input.shift);
+    float* y = Garbage(shape.size());
+    float* inference = Garbage(shape.size());
+    float* mean = Put(input.running_mean);
+    float* variance = Put(input.running_variance);
+    float* dy = Put(input.dy);
+    float* dx = Garbage(shape.size());
+    float* dscale = Garbage(shape.channels);
+    float* dshift = Garbage(shape.channels);
+    float* sum = Put(ds);
+    residual->TrainingForward(x, Put(s), scale, shift, y, mean, variance);
+    residual->InferenceForward(x, Put(s), scale, shift, Put(input.running_mean), Put(input.running_variance),
+                               inference);
+    residual->Backward(x, scale, shift, y, dy, dx, dscale, dshift);
+    residual->AddShortcutGradient(dy, sum);
 
-    const reference::ResidualResult expected = reference::AddResidual(input, output, x, branch, dy, dx);
-    ExpectNear(y, expected.y);
-    ExpectNear(masked, expected.dy);
-    ExpectNear(sum, expected.dx);
+    // First the outputs, which say what the ReLU lets pass; then the gradients with that.
+    std::vector<double> expected_y = reference::BatchNorm(options, /*relu=*/false, input).y;
+    std::vector<double> expected_inference = reference::BatchNorm(options, /*relu=*/false, input).inference;
+    const std::vector<double> added = reference::Shortcut(shortcut, shape, s);
+    for (size_t i = 0; i < added.size(); ++i) {
+      expected_y[i] = std::max(expected_y[i] + added[i], 0.0);
+      expected_inference[i] = std::max(expected_inference[i] + added[i], 0.0);
+      if (expected_y[i] == 0) input.dy[i] = 0;
+    }
+    const reference::BatchNormResult expected = reference::BatchNorm(options, /*relu=*/false, input);
+    std::vector<double> expected_sum = reference::ShortcutGradient(shortcut, shape, input.dy);
+    for (size_t i = 0; i < ds.size(); ++i) expected_sum[i] += ds[i];
+    ExpectNear(y, expected_y);
+    ExpectNear(inference, expected_inference);
+    ExpectNear(mean, expected.running_mean);
+    ExpectNear(variance, expected.running_variance);
+    ExpectNear(dy, {input.dy.begin(), input.dy.end()}, 0);
+    ExpectNear(dx, expected.dx, 1e-4);
+    ExpectNear(dscale, expected.dscale, 1e-4);
+    ExpectNear(dshift, expected.dshift);
+    ExpectNear(sum, expected_sum);
   }
 }
 

@@ -29,6 +29,8 @@ struct LayerRow {
   std::string name;
   ActivationShape input;
   std::function<std::unique_ptr<Layer>(const ActivationShape& input, ModelLayout& layout)> make;
+
+  friend void PrintTo(const LayerRow& row, std::ostream* out) { *out << row.name; }
 };
 
 class LayerTest : public ::testing::TestWithParam<LayerRow> {

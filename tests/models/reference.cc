@@ -49,65 +49,78 @@ ConvolutionResult Convolve(const ConvolutionShape& shape, const std::vector<floa
   return result;
 }
 
-void BatchNorm::Run(const std::vector<float>& x, const std::vector<float>& scale,
-                    const std::vector<float>& shift, const std::vector<float>& dy,
-                    const std::vector<float>& mean, const std::vector<float>& variance) {
-  for (std::vector<double>* whole : {&y, &inference, &dx}) whole->resize(options_.shape.size());
-  for (std::vector<double>* channels : {&dscale, &dshift, &running_mean, &running_variance}) {
-    channels->resize(options_.shape.channels);
+BatchNormResult BatchNorm(const BatchNormOptions& options, bool relu, const BatchNormInput& input) {
+  const int64_t size = options.shape.size();
+  const int64_t channels = options.shape.channels;
+  const auto count = static_cast<double>(size / channels);
+  const auto& x = input.x;
+  BatchNormResult result;
+  for (std::vector<double>* whole : {&result.y, &result.inference, &result.dx}) whole->resize(size);
+  for (auto* values : {&result.dscale, &result.dshift, &result.running_mean, &result.running_variance}) {
+    values->resize(channels);
   }
-  for (int64_t c = 0; c < options_.shape.channels; ++c) {
-    RunChannel(c, x, scale[c], shift[c], dy, mean[c], variance[c]);
+  const auto rectified = [relu](double value) { return relu ? std::max(value, 0.0) : value; };
+  for (int64_t channel = 0; channel < channels; ++channel) {
+    const double scale = input.scale[channel];
+    const double shift = input.shift[channel];
+    const double old_mean = input.running_mean[channel];
+    const double old_variance = input.running_variance[channel];
+    double mean = 0;
+    double variance = 0;
+    for (int64_t i = channel; i < size; i += channels) mean += x[i] / count;
+    for (int64_t i = channel; i < size; i += channels) variance += (x[i] - mean) * (x[i] - mean) / count;
+    const double deviation = std::sqrt(variance + options.epsilon);
+    const auto normalised = [&](int64_t i) { return (x[i] - mean) / deviation; };
+    // The gradient behind the ReLU.
+    const auto dz = [&](int64_t i) {
+      return relu && scale * normalised(i) + shift <= 0 ? 0.0 : static_cast<double>(input.dy[i]);
+    };
+    double& dscale = result.dscale[channel];
+    double& dshift = result.dshift[channel];
+    for (int64_t i = channel; i < size; i += channels) {
+      result.y[i] = rectified(scale * normalised(i) + shift);
+      result.inference[i] =
+          rectified(scale * (x[i] - old_mean) / std::sqrt(old_variance + options.epsilon) + shift);
+      dscale += dz(i) * normalised(i);
+      dshift += dz(i);
+    }
+    for (int64_t i = channel; i < size; i += channels) {
+      result.dx[i] = scale / deviation * (dz(i) - dshift / count - normalised(i) * dscale / count);
+    }
+    const double momentum = options.momentum;
+    result.running_mean[channel] = (1 - momentum) * old_mean + momentum * mean;
+    result.running_variance[channel] =
+        (1 - momentum) * old_variance + momentum * variance * count / (count - 1);
   }
+  return result;
 }
 
-void BatchNorm::RunChannel(int64_t channel, const std::vector<float>& x, double scale, double shift,
-                           const std::vector<float>& dy, double old_mean, double old_variance) {
-  const int64_t channels = options_.shape.channels;
-  const auto count = static_cast<double>(options_.shape.size() / channels);
-  const auto for_each = [&](auto visit) {
-    for (int64_t i = channel; i < options_.shape.size(); i += channels) visit(i);
-  };
-  double mean = 0;
-  double variance = 0;
-  for_each([&](int64_t i) { mean += x[i] / count; });
-  for_each([&](int64_t i) { variance += (x[i] - mean) * (x[i] - mean) / count; });
-  const double deviation = std::sqrt(variance + options_.epsilon);
-  const auto normalised = [&](int64_t i) { return (x[i] - mean) / deviation; };
-  const auto relu = [&](double value) { return options_.relu ? std::max(value, 0.0) : value; };
-  // The gradient behind the ReLU.
-  const auto dz = [&](int64_t i) {
-    return options_.relu && scale * normalised(i) + shift <= 0 ? 0.0 : static_cast<double>(dy[i]);
-  };
-  for_each([&](int64_t i) {
-    y[i] = relu(scale * normalised(i) + shift);
-    inference[i] = relu(scale * (x[i] - old_mean) / std::sqrt(old_variance + options_.epsilon) + shift);
-    dscale[channel] += dz(i) * normalised(i);
-    dshift[channel] += dz(i);
-  });
-  for_each([&](int64_t i) {
-    dx[i] = scale / deviation * (dz(i) - dshift[channel] / count - normalised(i) * dscale[channel] / count);
-  });
-  running_mean[channel] = (1 - options_.momentum) * old_mean + options_.momentum * mean;
-  running_variance[channel] =
-      (1 - options_.momentum) * old_variance + options_.momentum * variance * count / (count - 1);
-}
+namespace {
 
-ResidualResult AddResidual(const ActivationShape& input, const ActivationShape& output,
-                           const std::vector<float>& x, const std::vector<float>& branch,
-                           const std::vector<float>& dy, const std::vector<float>& dx) {
+// Calls visit(to, from) with the indices of each output that has an input.
+template <typename Visit>
+void ForEachShortcut(const ActivationShape& input, const ActivationShape& output, Visit visit) {
   const int64_t stride = input.height == output.height ? 1 : 2;
   const int64_t before = (output.channels - input.channels) / 2;
-  ResidualResult result{
-      .y = {branch.begin(), branch.end()}, .dy = {dy.begin(), dy.end()}, .dx = {dx.begin(), dx.end()}};
   ForEach(output, [&](int64_t n, int64_t h, int64_t w, int64_t c) {
-    const int64_t to = Index(output, n, h, w, c);
-    const bool from_input = before <= c && c < before + input.channels;
-    const int64_t from = from_input ? Index(input, n, h * stride, w * stride, c - before) : 0;
-    if (from_input) result.y[to] += x[from];
-    if (result.y[to] <= 0) result.y[to] = result.dy[to] = 0;
-    if (from_input) result.dx[from] += result.dy[to];
+    if (c < before || c >= before + input.channels) return;
+    visit(Index(output, n, h, w, c), Index(input, n, h * stride, w * stride, c - before));
   });
+}
+
+}  // namespace
+
+std::vector<double> Shortcut(const ActivationShape& input, const ActivationShape& output,
+                             const std::vector<float>& s) {
+  std::vector<double> result(output.size());
+  ForEachShortcut(input, output, [&](int64_t to, int64_t from) { result[to] = s[from]; });
+  return result;
+}
+
+std::vector<double> ShortcutGradient(const ActivationShape& input, const ActivationShape& output,
+                                     const std::vector<float>& dy) {
+  std::vector<double> result(input.size());
+  ForEachShortcut(input, output, [&](int64_t to, int64_t from) { result[from] = dy[to]; });
   return result;
 }
 

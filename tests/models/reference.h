@@ -14,30 +14,20 @@ struct ConvolutionResult {
 ConvolutionResult Convolve(const ConvolutionShape& shape, const std::vector<float>& x,
                            const std::vector<float>& weights, const std::vector<float>& dy);
 
-// One training pass, and the inference with the running statistics as they were before it.
-class BatchNorm {
- public:
-  explicit BatchNorm(const BatchNormOptions& options) : options_(options) {}
-
-  void Run(const std::vector<float>& x, const std::vector<float>& scale, const std::vector<float>& shift,
-           const std::vector<float>& dy, const std::vector<float>& mean, const std::vector<float>& variance);
-
+// One training pass of batch norm, and the inference with the running statistics as they were before it.
+struct BatchNormResult {
   std::vector<double> y, inference, dx, dscale, dshift, running_mean, running_variance;
-
- private:
-  void RunChannel(int64_t channel, const std::vector<float>& x, double scale, double shift,
-                  const std::vector<float>& dy, double old_mean, double old_variance);
-
-  const BatchNormOptions options_;
 };
-
-struct ResidualResult {
-  std::vector<double> y, dy, dx;
+struct BatchNormInput {
+  std::vector<float> x, scale, shift, dy, running_mean, running_variance;
 };
-// `dx`: what the shortcut's gradient is added to.
-ResidualResult AddResidual(const ActivationShape& input, const ActivationShape& output,
-                           const std::vector<float>& x, const std::vector<float>& branch,
-                           const std::vector<float>& dy, const std::vector<float>& dx);
+BatchNormResult BatchNorm(const BatchNormOptions& options, bool relu, const BatchNormInput& input);
+
+// The shortcut's output, (N, H, W, C) of `output`, and what AddShortcutGradient adds, of `dy`.
+std::vector<double> Shortcut(const ActivationShape& input, const ActivationShape& output,
+                             const std::vector<float>& s);
+std::vector<double> ShortcutGradient(const ActivationShape& input, const ActivationShape& output,
+                                     const std::vector<float>& dy);
 
 }  // namespace ssd::reference
 

@@ -1,0 +1,136 @@
+#include "models/cpu/residual_norm.h"
+
+#include <cmath>
+
+#include "common/logging.h"
+
+namespace ssd {
+
+CpuResidualNorm::CpuResidualNorm(CpuRuntime& runtime, const BatchNormOptions& options,
+                                 const ActivationShape& shortcut)
+    : options_(options),
+      shape_(options.shape),
+      shortcut_(shortcut),
+      stride_((shortcut.height + shape_.height - 1) / shape_.height),
+      channels_before_((shape_.channels - shortcut.channels) / 2),
+      moments_(options.shape),
+      factor_(shape_.channels),
+      offset_(shape_.channels) {
+  CHECK_EQ(shape_.batch, shortcut.batch);
+  CHECK_EQ(shape_.height, (shortcut.height + stride_ - 1) / stride_);
+  CHECK_EQ(shape_.width, (shortcut.width + stride_ - 1) / stride_);
+  CHECK_GE(shape_.channels, shortcut.channels);
+
+  using Memory = dnnl::memory;
+  using Flags = dnnl::normalization_flags;
+  constexpr auto kFloat = Memory::data_type::f32;
+  constexpr auto kMask = dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
+  const Memory::desc flat({shape_.size()}, kFloat, Memory::format_tag::a);
+  const dnnl::eltwise_forward::primitive_desc relu(
+      dnnl::eltwise_forward::desc(dnnl::prop_kind::forward_training, kMask, flat, 0.0f), runtime.Attributes(),
+      runtime.engine());
+  const dnnl::eltwise_backward::primitive_desc mask(dnnl::eltwise_backward::desc(kMask, flat, flat, 0.0f),
+                                                    runtime.Attributes(), runtime.engine(), relu);
+  mask_.emplace(Primitive::Make(
+      runtime, mask, {{DNNL_ARG_DST, flat}, {DNNL_ARG_DIFF_DST, flat}, {DNNL_ARG_DIFF_SRC, flat}}));
+
+  const Memory::desc data({shape_.batch, shape_.channels, shape_.height, shape_.width}, kFloat,
+                          Memory::format_tag::nhwc);
+  const Memory::desc channels({shape_.channels}, kFloat, Memory::format_tag::a);
+  const auto epsilon = static_cast<float>(options.epsilon);
+  const Flags flags = Flags::use_scale | Flags::use_shift;
+  const dnnl::batch_normalization_forward::primitive_desc hint(
+      dnnl::batch_normalization_forward::desc(dnnl::prop_kind::forward_training, data, epsilon, flags),
+      runtime.Attributes(), runtime.engine());
+  const dnnl::batch_normalization_backward::primitive_desc backward(
+      dnnl::batch_normalization_backward::desc(dnnl::prop_kind::backward, data, data, epsilon, flags),
+      runtime.Attributes(), runtime.engine(), hint);
+  backward_.emplace(Primitive::Make(runtime, backward,
+                                    {{DNNL_ARG_SRC, data},
+                                     {DNNL_ARG_SCALE, channels},
+                                     {DNNL_ARG_SHIFT, channels},
+                                     {DNNL_ARG_MEAN, channels},
+                                     {DNNL_ARG_VARIANCE, channels},
+                                     {DNNL_ARG_DIFF_DST, data},
+                                     {DNNL_ARG_DIFF_SRC, data},
+                                     {DNNL_ARG_DIFF_SCALE, channels},
+                                     {DNNL_ARG_DIFF_SHIFT, channels}}));
+}
+
+int64_t CpuResidualNorm::ShortcutRow(int64_t row) const {
+  const int64_t n = row / shape_.height;
+  const int64_t h = row % shape_.height;
+  return (n * shortcut_.height + h * stride_) * shortcut_.width * shortcut_.channels;
+}
+
+void CpuResidualNorm::TrainingForward(const float* x, const float* s, const float* scale, const float* shift,
+                                      float* y, float* running_mean, float* running_variance) {
+  moments_.Compute(x);
+  moments_.MoveRunning(options_.momentum, running_mean, running_variance);
+  for (int64_t c = 0; c < shape_.channels; ++c) {
+    factor_[c] = scale[c] / std::sqrt(moments_.variance()[c] + options_.epsilon);
+    offset_[c] = shift[c] - moments_.mean()[c] * factor_[c];
+  }
+  Apply(x, s, y);
+}
+
+void CpuResidualNorm::InferenceForward(const float* x, const float* s, const float* scale, const float* shift,
+                                       const float* mean, const float* variance, float* y) {
+  for (int64_t c = 0; c < shape_.channels; ++c) {
+    factor_[c] = scale[c] / std::sqrt(variance[c] + options_.epsilon);
+    offset_[c] = shift[c] - mean[c] * factor_[c];
+  }
+  Apply(x, s, y);
+}
+
+void CpuResidualNorm::Apply(const float* x, const float* s, float* y) {
+  const double* const factor = factor_.data();
+  const double* const offset = offset_.data();
+  const auto relu = [](double value) {
+    return static_cast<float>(value < 0 ? 0 : value);
+  };  // a NaN stays one
+  const int64_t before = channels_before_;
+  const int64_t after = before + shortcut_.channels;
+#pragma omp parallel for schedule(static)
+  for (int64_t row = 0; row < shape_.batch * shape_.height; ++row) {
+    const float* from = x + OutputRow(row);
+    const float* added = s + ShortcutRow(row);
+    float* to = y + OutputRow(row);
+    for (int64_t w = 0; w < shape_.width; ++w) {
+      for (int64_t c = 0; c < before; ++c) to[c] = relu(from[c] * factor[c] + offset[c]);
+      for (int64_t c = before; c < after; ++c) {
+        to[c] = relu(from[c] * factor[c] + offset[c] + added[c - before]);
+      }
+      for (int64_t c = after; c < shape_.channels; ++c) to[c] = relu(from[c] * factor[c] + offset[c]);
+      from += shape_.channels;
+      to += shape_.channels;
+      added += stride_ * shortcut_.channels;
+    }
+  }
+}
+
+void CpuResidualNorm::Backward(const float* x, const float* scale, const float* shift, const float* y,
+                               float* dy, float* dx, float* dscale, float* dshift) {
+  mask_->Run({y, dy, dy});
+  backward_->Run(
+      {x, scale, shift, moments_.mean_as_float(), moments_.variance_as_float(), dy, dx, dscale, dshift});
+}
+
+void CpuResidualNorm::AddShortcutGradient(const float* dy, float* ds) {
+#pragma omp parallel for schedule(static)
+  for (int64_t row = 0; row < shape_.batch * shape_.height; ++row) {
+    const float* from = dy + OutputRow(row) + channels_before_;
+    float* to = ds + ShortcutRow(row);
+    if (shape_ == shortcut_) {
+      for (int64_t i = 0; i < shape_.width * shape_.channels; ++i) to[i] += from[i];
+      continue;
+    }
+    for (int64_t w = 0; w < shape_.width; ++w) {
+      for (int64_t c = 0; c < shortcut_.channels; ++c) to[c] += from[c];
+      from += shape_.channels;
+      to += stride_ * shortcut_.channels;
+    }
+  }
+}
+
+}  // namespace ssd
