@@ -15,7 +15,7 @@ namespace {
 // 272474 as 272,474.
 std::string WithCommas(int64_t number) {
   std::string text = absl::StrCat(number);
-  for (int64_t at = static_cast<int64_t>(text.size()) - 3; at > 0; at -= 3) text.insert(at, ",");
+  for (int64_t at = static_cast<int64_t>(text.size()) - 3; at > 0; at -= 3) text.insert(at, 1, ',');
   return text;
 }
 
@@ -70,7 +70,7 @@ std::string RenderBanner(const v1::Experiment& experiment, const RunPlan& plan,
   const int64_t batch = experiment.training().batch_size();
   const int64_t total_bytes = cluster.workers() * plan.worker_bytes + cluster.servers() * plan.server_bytes;
   const std::vector<std::string> lines = {
-      absl::StrCat("ssd-sgd ", Version(), ": ", experiment.name()),
+      absl::StrCat("ssd-sgd ", ProgramVersion(), ": ", experiment.name()),
       absl::StrCat("  model       ", v1::Model::Name_Name(experiment.model().name()), ", ",
                    Count(plan.parameters, "parameter"), " (", Mebibytes(4 * plan.parameters), ")"),
       absl::StrCat("  data        ", v1::Data::Dataset_Name(experiment.data().dataset()), ", ",

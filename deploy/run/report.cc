@@ -112,7 +112,7 @@ std::string SummaryJson(const RunResult& result) {
     processes.push_back({{"name", result.children[ending.child]}, {"exit_code", ending.code}});
   }
   summary["processes"] = processes;
-  summary["version"] = Version();
+  summary["version"] = ProgramVersion();
   nlohmann::ordered_json libraries = nlohmann::ordered_json::object();
   for (const auto& [library, version] : LibraryVersions()) libraries[library] = version;
   summary["libraries"] = libraries;
