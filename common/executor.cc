@@ -22,11 +22,18 @@ ThreadExecutor::~ThreadExecutor() {
   }
   wake_.NotifyOne();
   thread_.join();
+  // What a dropped task captured may post once more from its destructor; that is dropped too.
+  std::vector<Task> tasks;
+  std::multimap<absl::Duration, Task> timers;
+  MutexLock lock(&mutex_);
+  tasks.swap(tasks_);
+  timers.swap(timers_);
 }
 
 void ThreadExecutor::Post(Task task) {
   {
     MutexLock lock(&mutex_);
+    if (stopping_) return;
     tasks_.push_back(std::move(task));
   }
   wake_.NotifyOne();
@@ -35,6 +42,7 @@ void ThreadExecutor::Post(Task task) {
 void ThreadExecutor::PostAfter(absl::Duration delay, Task task) {
   {
     MutexLock lock(&mutex_);
+    if (stopping_) return;
     timers_.emplace(Clock::Real().Steady() + delay, std::move(task));
   }
   wake_.NotifyOne();

@@ -13,6 +13,7 @@ namespace ssd {
 namespace {
 
 std::atomic<int> verbosity{0};
+std::atomic<LogSeverity> min_severity{LogSeverity::kInfo};
 
 std::string& LogName() {
   static std::string& name = *new std::string;  // never destroyed: other threads may log while the process ends
@@ -23,6 +24,7 @@ std::string& LogName() {
 
 void SetLogName(const std::string& name) { LogName() = name; }
 void SetVerbosity(int level) { verbosity = level; }
+void SetMinLogSeverity(LogSeverity severity) { min_severity = severity; }
 bool VlogIsOn(int level) { return level <= verbosity; }
 
 LogMessage::LogMessage(LogSeverity severity, const char* file, int line) : severity_(severity) {
@@ -41,6 +43,7 @@ LogMessage::LogMessage(LogSeverity severity, const char* file, int line) : sever
 }
 
 LogMessage::~LogMessage() {
+  if (severity_ < min_severity && severity_ != LogSeverity::kFatal) return;
   stream_ << '\n';
   const std::string line = stream_.str();
   // One write a line; a full disk must not end a run only because it cannot be told about.

@@ -19,6 +19,8 @@ enum class LogSeverity { kInfo, kWarning, kError, kFatal };
 // Names the process in every line from now on ("worker-0"). To be called once, at the start of main.
 void SetLogName(const std::string& name);
 void SetVerbosity(int level);
+// Messages below `severity` are not written; all are at first. Fatal ones always are.
+void SetMinLogSeverity(LogSeverity severity);
 bool VlogIsOn(int level);
 
 // Collects one message and writes it when destroyed; kFatal then aborts.

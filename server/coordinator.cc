@@ -1,13 +1,34 @@
 #include "server/coordinator.h"
 
+#include <cmath>
+#include <initializer_list>
+
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 
 namespace ssd {
+namespace {
+
+// More than a worker can be ahead of another: the lead is at most k + 1 steps, and k at most 1000.
+constexpr size_t kMaxOpenSums = 2048;
+
+// Sums are written as JSON, which has no other numbers.
+absl::Status CheckNumbers(std::initializer_list<double> numbers) {
+  for (const double number : numbers) {
+    if (!std::isfinite(number)) return absl::InvalidArgumentError(absl::StrCat("a report of ", number));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 template <typename Message>
 absl::StatusOr<Message*> Coordinator::AddTo(std::map<uint64_t, Sum<Message>>& sums, uint64_t key,
                                             WorkerId worker) {
+  if (sums.size() >= kMaxOpenSums && !sums.contains(key)) {
+    return absl::InvalidArgumentError(absl::StrCat("worker ", worker.value(), " reports ", key, ": ",
+                                                   sums.size(), " others wait for the other workers"));
+  }
   Sum<Message>& sum = sums[key];
   sum.given.resize(num_workers_, false);
   if (sum.given[worker.value()]) {
@@ -20,6 +41,9 @@ absl::StatusOr<Message*> Coordinator::AddTo(std::map<uint64_t, Sum<Message>>& su
 }
 
 absl::Status Coordinator::Add(WorkerId worker, const v1::Report& report) {
+  RETURN_IF_ERROR(
+      CheckNumbers({report.loss_sum(), report.seconds(), report.data_seconds(), report.compute_seconds(),
+                    report.local_update_seconds(), report.push_seconds(), report.wait_seconds()}));
   ASSIGN_OR_RETURN(v1::Report * total, AddTo(reports_, report.step(), worker));
   total->set_step(report.step());
   total->set_steps(report.steps());
@@ -39,6 +63,7 @@ absl::Status Coordinator::Add(WorkerId worker, const v1::Report& report) {
 }
 
 absl::Status Coordinator::Add(WorkerId worker, const v1::Evaluated& evaluated) {
+  RETURN_IF_ERROR(CheckNumbers({evaluated.loss_sum()}));
   ASSIGN_OR_RETURN(v1::Evaluated * total, AddTo(evaluations_, evaluated.version(), worker));
   total->set_version(evaluated.version());
   total->set_loss_sum(total->loss_sum() + evaluated.loss_sum());

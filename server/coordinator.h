@@ -35,7 +35,7 @@ class Coordinator {
   void StartGeneration() { ++generation_; }
 
   // Adds one worker's part; the last one of a step or version reaches the observer. InvalidArgument: given
-  // twice.
+  // twice, a number that is not finite, or further ahead of the others than a schedule allows.
   absl::Status Add(WorkerId worker, const v1::Report& report);
   absl::Status Add(WorkerId worker, const v1::Evaluated& evaluated);
 

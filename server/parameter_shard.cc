@@ -69,7 +69,7 @@ absl::Status ParameterShard::SetInitial(BlockId id, Buffer values) {
                                                    " floats, layout says ", block.size));
   }
   if (state->has_initial) return absl::AlreadyExistsError(absl::StrCat("version 0 of block ", id.value()));
-  RETURN_IF_ERROR(CheckFinite(block, WorkerId(0), Step(0), values.values()));
+  RETURN_IF_ERROR(CheckFinite(block, values.values(), "version 0", WorkerId(0), Step(0)));
   state->has_initial = true;
   Buffer velocity;
   if (block.kind == Block::Kind::kParameters) velocity = Zeros(*pool_, block.size).Freeze();
@@ -101,18 +101,16 @@ StepRange ParameterShard::RangeAfter(const Block& block, Version version) const 
   }
 }
 
-absl::Status ParameterShard::CheckFinite(const Block& block, WorkerId worker, Step step,
-                                         std::span<const float> values) const {
+absl::Status ParameterShard::CheckFinite(const Block& block, std::span<const float> values,
+                                         absl::string_view what, WorkerId worker, Step step) const {
   if (AllFinite(values)) return absl::OkStatus();
   const auto bad =
       std::find_if(values.begin(), values.end(), [](float value) { return !std::isfinite(value); });
   const ParameterLayout& layout =
       block.kind == Block::Kind::kParameters ? layout_.parameters : layout_.buffers;
-  return absl::DataLossError(
-      absl::StrCat("a value that is not finite (", *bad, ") in the ",
-                   block.kind == Block::Kind::kParameters ? "gradient of " : "statistics ",
-                   layout.TensorAt(block.offset + (bad - values.begin())).name, " from worker ",
-                   worker.value(), " at step ", step.value()));
+  return absl::DataLossError(absl::StrCat("a value that is not finite (", *bad, ") in ", what, " of ",
+                                          layout.TensorAt(block.offset + (bad - values.begin())).name,
+                                          " from worker ", worker.value(), " at step ", step.value()));
 }
 
 absl::Status ParameterShard::Push(WorkerId worker, BlockId id, Step step, std::optional<Buffer> gradient) {
@@ -144,7 +142,10 @@ absl::Status ParameterShard::Push(WorkerId worker, BlockId id, Step step, std::o
     return absl::OutOfRangeError(
         absl::StrCat(where(), ": ", lead, " steps ahead, the schedule allows ", allowed));
   }
-  if (gradient.has_value()) RETURN_IF_ERROR(CheckFinite(block, worker, step, gradient->values()));
+  if (gradient.has_value()) {
+    const char* what = block.kind == Block::Kind::kParameters ? "the gradient" : "the statistics";
+    RETURN_IF_ERROR(CheckFinite(block, gradient->values(), what, worker, step));
+  }
 
   pushed = Version(steps.end.value());
   state->aggregator.Add(worker, std::move(gradient));
@@ -209,7 +210,7 @@ void ParameterShard::Publish(BlockId id, BlockState& state, Snapshot snapshot) {
 }
 
 bool ParameterShard::MayPush(Step step) const {
-  if (!options_.deterministic) return true;
+  if (!options_.deterministic || step >= schedule_->end()) return true;  // beyond the end: Push refuses it
   const Version complete = CompleteVersion();
   for (const auto& [id, state] : blocks_) {
     const Block& block = partition_.block(id);
@@ -269,6 +270,7 @@ std::vector<ParameterShard::Straggler> ParameterShard::Stragglers() const {
   const Version complete = CompleteVersion();
   std::vector<Straggler> stragglers;
   for (const auto& [id, state] : blocks_) {
+    if (!state.has_initial && !state.parked.empty()) return {{.worker = WorkerId(0), .step = Step(0)}};
     if (state.newest.version != complete || !state.aggregator.under_way()) continue;
     if (partition_.block(id).kind != Block::Kind::kParameters) continue;
     for (WorkerId worker : state.aggregator.Missing()) {

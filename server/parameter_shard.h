@@ -64,6 +64,7 @@ class ParameterShard {
 
   const ModelLayout& layout() const { return layout_; }
   const Partition& partition() const { return partition_; }
+  const SyncSchedule& schedule() const { return *schedule_; }
 
   // Version 0 of a block. AlreadyExists: it has been given.
   absl::Status SetInitial(BlockId id, Buffer values);
@@ -75,7 +76,7 @@ class ParameterShard {
   absl::Status Push(WorkerId worker, BlockId id, Step step, std::optional<Buffer> gradient);
 
   // In deterministic mode a worker may have sent its lowest incomplete push of this shard and the next one.
-  // Otherwise always true. The lowest open step is always accepted.
+  // Otherwise always true, and true for what Push refuses at once. The lowest open step is always accepted.
   bool MayPush(Step step) const;
 
   // Calls `done` once, now or when the version is there: exactly `version`, or at least that one.
@@ -89,7 +90,8 @@ class ParameterShard {
   // The lowest version of this shard's blocks of parameters.
   Version CompleteVersion() const;
 
-  // Those without whom the lowest version cannot rise; empty when no worker has begun the next update.
+  // Those without whom the lowest version cannot rise; empty when no worker has begun the next update. While
+  // pulls wait for version 0 that is worker 0.
   std::vector<Straggler> Stragglers() const;
 
   // Pulls that wait, for metrics and bounds.
@@ -109,8 +111,8 @@ class ParameterShard {
   absl::StatusOr<BlockState*> Find(BlockId id);
   absl::StatusOr<StepRange> RangeOf(const Block& block, Step step) const;
   StepRange RangeAfter(const Block& block, Version version) const;
-  absl::Status CheckFinite(const Block& block, WorkerId worker, Step step,
-                           std::span<const float> values) const;
+  absl::Status CheckFinite(const Block& block, std::span<const float> values, absl::string_view what,
+                           WorkerId worker, Step step) const;
   void Advance(const Block& block, BlockState& state);
   Snapshot Apply(const Block& block, const BlockState& state, StepRange steps, const Aggregator::Sum& sum);
   void Publish(BlockId id, BlockState& state, Snapshot snapshot);

@@ -53,6 +53,7 @@ absl::Status Session::Handle(WorkerFrame& frame) {
   }
   if (state_ != State::kMember) return absl::InvalidArgumentError("a frame after the goodbye");
   if (header.has_goodbye()) return HandleGoodbye(header.goodbye());
+  if (header.has_hello()) return absl::InvalidArgumentError("a second hello");
   if (!shard_.running()) return absl::FailedPreconditionError("a frame before the welcome");
   ASSIGN_OR_RETURN(const bool current,
                    shard_.AcceptGeneration(Generation(static_cast<int64_t>(header.generation()))));
@@ -61,8 +62,8 @@ absl::Status Session::Handle(WorkerFrame& frame) {
   switch (header.message_case()) {
     case v1::WorkerHeader::kInitial:
       if (worker_ != WorkerId(0)) return absl::InvalidArgumentError("initial weights come from worker 0");
-      return shard_.mutable_parameters().SetInitial(BlockId(header.initial().block()),
-                                                    std::move(frame.payload));
+      return EndIfDiverged(shard_.mutable_parameters().SetInitial(BlockId(header.initial().block()),
+                                                                  std::move(frame.payload)));
     case v1::WorkerHeader::kPush:
       return HandlePush(frame);
     case v1::WorkerHeader::kPull:
@@ -109,14 +110,16 @@ absl::Status Session::HandlePush(WorkerFrame& frame) {
   const v1::Push& push = frame.header.push();
   std::optional<Buffer> gradient;
   if (!push.skipped()) gradient = std::move(frame.payload);
-  const absl::Status status = shard_.mutable_parameters().Push(
-      worker_, BlockId(push.block()), Step(static_cast<int64_t>(push.step())), std::move(gradient));
-  if (status.code() == absl::StatusCode::kDataLoss) {
-    shard_.OnDiverged(status);
-    return absl::OkStatus();
-  }
-  if (status.ok()) shard_.RetryHeld();
-  return status;
+  RETURN_IF_ERROR(EndIfDiverged(shard_.mutable_parameters().Push(
+      worker_, BlockId(push.block()), Step(static_cast<int64_t>(push.step())), std::move(gradient))));
+  shard_.RetryHeld();
+  return absl::OkStatus();
+}
+
+absl::Status Session::EndIfDiverged(absl::Status status) {
+  if (status.code() != absl::StatusCode::kDataLoss) return status;
+  shard_.OnDiverged(status);
+  return absl::OkStatus();
 }
 
 absl::Status Session::HandlePull(const v1::Pull& pull) {

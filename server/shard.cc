@@ -11,7 +11,8 @@ namespace ssd {
 namespace {
 
 constexpr int kProtocol = 1;
-constexpr int kMaxTensors = 100'000;
+constexpr int kMaxTensors = 10'000;
+constexpr int64_t kMaxBlocks = 1 << 20;  // a terabyte in the largest automatic blocks
 constexpr absl::Duration kNoticeInterval = absl::Seconds(5);
 
 // The shape of one vector; InvalidArgument where a peer's numbers cannot be one.
@@ -21,7 +22,6 @@ absl::StatusOr<ParameterLayout> ReadLayout(
   ParameterLayout layout;
   if (tensors.size() > kMaxTensors)
     return absl::InvalidArgumentError(absl::StrCat(tensors.size(), " tensors"));
-  std::vector<std::string> names;
   for (const v1::Hello::Tensor& tensor : tensors) {
     std::vector<int64_t> shape(tensor.shape().begin(), tensor.shape().end());
     int64_t size = 1;
@@ -33,7 +33,6 @@ absl::StatusOr<ParameterLayout> ReadLayout(
     }
     if (layout.size() + size > kMaxFloats)
       return absl::InvalidArgumentError("a model of more than 2^40 floats");
-    names.push_back(tensor.name());
     layout.Add(tensor.name(), std::move(shape));
   }
   return layout;
@@ -124,6 +123,12 @@ absl::Status Shard::CreateParameters(const v1::Hello& hello) {
   if (hello.samples_per_epoch() == 0 || hello.samples_per_epoch() > (uint64_t{1} << 40)) {
     return absl::InvalidArgumentError(absl::StrCat(hello.samples_per_epoch(), " samples in an epoch"));
   }
+  // A stranger's numbers must not make this process allocate what it does not have.
+  const int64_t floats = std::max(layout.parameters.size(), layout.buffers.size());
+  if (floats / (options_.block_bytes.value_or(1 << 20) / int64_t{sizeof(float)}) >= kMaxBlocks) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a model of ", floats, " floats, cut into more than ", kMaxBlocks, " blocks"));
+  }
   const ShardPlan plan = options_.plan(static_cast<int64_t>(hello.samples_per_epoch()));
   Partition partition(layout, options_.num_shards, options_.block_bytes);
   for (const Block& block : partition.blocks()) {
@@ -140,7 +145,11 @@ absl::Status Shard::CreateParameters(const v1::Hello& hello) {
 }
 
 absl::Status Shard::Join(Session& session, const v1::Hello& hello) {
-  if (state_ == State::kEnded) return absl::AbortedError("the run has ended");
+  if (state_ == State::kEnded) {
+    session.SendGoodbye(
+        {.code = kExitPeerLost, .message = absl::StrCat("the run has ended: ", end_message_)});
+    return absl::AbortedError("the run has ended");
+  }
   RETURN_IF_ERROR(CheckHello(hello));
   if (parameters_ == nullptr) {
     RETURN_IF_ERROR(CreateParameters(hello));
@@ -227,6 +236,9 @@ void Shard::OnMemberLost(const Session& session, const absl::Status& status) {
 void Shard::OnMemberGoodbye(const Session& session, const v1::Goodbye& goodbye) {
   const int64_t worker = session.worker().value();
   if (goodbye.code() == kExitDone) {
+    if (!running() || parameters_->CompleteVersion() < parameters_->schedule().last_version()) {
+      return OnMemberLost(session, absl::FailedPreconditionError("it says that it is done"));
+    }
     members_[worker] = nullptr;
     done_[worker] = true;
     LOG(INFO) << "worker done worker=" << worker << " shard=" << options_.shard;
@@ -291,7 +303,7 @@ void Shard::CheckProgress() {
       });
   if (waited >= options_.peer_timeout) {
     End({.code = kExitPeerLost,
-         .message = absl::StrCat("lost ", who, ": no gradient for peer_timeout ",
+         .message = absl::StrCat("lost ", who, ": nothing for peer_timeout ",
                                  absl::FormatDuration(options_.peer_timeout), " while others wait")});
   } else if (now - last_notice_ >= kNoticeInterval) {
     last_notice_ = now;
@@ -303,6 +315,7 @@ void Shard::CheckProgress() {
 void Shard::End(Ending ending) {
   if (state_ == State::kEnded) return;
   state_ = State::kEnded;
+  end_message_ = ending.code == kExitDone ? "all workers are done" : ending.message;
   for (const std::unique_ptr<Session>& session : sessions_) session->SendGoodbye(ending);
   on_end_(ending);
 }

@@ -125,6 +125,7 @@ class Shard {
 
   BufferPool pool_;
   State state_ = State::kGathering;
+  std::string end_message_;  // why the run ended, for who comes late
   Generation generation_;
   std::list<std::unique_ptr<Session>> sessions_;
   std::vector<Session*> members_;  // by worker; null: absent, or has left

@@ -1,6 +1,7 @@
 #include "worker/local_update.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "common/logging.h"
@@ -85,7 +86,8 @@ void LocalUpdate::Install(BlockId block, Version version, Buffer values, std::sp
     double passed = 0;
     for (Step step(state.last_version.value()); step < Step(version.value()); ++step)
       passed += LocalRate(step);
-    if (passed > 0) {
+    // 1 / passed must be a float: a rate that falls to (almost) 0 moves nothing that G could tell of.
+    if (passed > std::numeric_limits<float>::min()) {
       const float scale = static_cast<float>(1 / passed);
       const float* __restrict last = state.last_pulled.values().data();
       const float* __restrict pulled = values.values().data();

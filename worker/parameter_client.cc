@@ -39,6 +39,7 @@ void ParameterClient::Join(v1::Hello hello, absl::AnyInvocable<void()> joined) {
   hello_.set_worker(static_cast<uint32_t>(options_.worker.value()));
   hello_.set_incarnation(static_cast<uint64_t>(options_.incarnation.value()));
   joined_ = std::move(joined);
+  if (ending_.has_value()) return;
   started_ = last_notice_ = clock_.Steady();
   for (int i = 0; i < partition_.num_shards(); ++i) Open(ShardId(i));
   Watch();
@@ -157,7 +158,8 @@ void ParameterClient::OnWelcome(ShardId shard, Generation generation) {
 
 void ParameterClient::OnBlock(ShardId shard, const v1::Block& block, Buffer payload) {
   const auto pull = pulls_.find(Version(static_cast<int64_t>(block.version())));
-  const bool asked = pull != pulls_.end() && pull->second.missing.contains(BlockId(block.block()));
+  const bool asked = pull != pulls_.end() && pull->second.missing.contains(BlockId(block.block())) &&
+                     partition_.block(BlockId(block.block())).shard == shard;
   if (!asked || static_cast<int64_t>(payload.size()) != partition_.block(BlockId(block.block())).size) {
     return End({.code = kExitInternal,
                 .message = absl::StrCat(NameOf(shard), " sent block ", block.block(), " at version ",
@@ -170,7 +172,9 @@ void ParameterClient::OnBlock(ShardId shard, const v1::Block& block, Buffer payl
 }
 
 void ParameterClient::OnGoodbye(ShardId shard, const v1::Goodbye& goodbye) {
-  End({.code = goodbye.code(), .message = absl::StrCat(NameOf(shard), " says: ", goodbye.message())});
+  // A shard that is done while this worker is not has lost it.
+  const int code = goodbye.code() == kExitDone ? static_cast<int>(kExitPeerLost) : goodbye.code();
+  End({.code = code, .message = absl::StrCat(NameOf(shard), " says: ", goodbye.message())});
 }
 
 void ParameterClient::OnClosed(ShardId shard, const absl::Status& status) {

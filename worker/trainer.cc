@@ -70,7 +70,9 @@ void Trainer::OnJoined() {
 
 void Trainer::BeginStep(Step step) {
   phase_start_ = clock_.Steady();
-  batches_.Get(step, [this, step](const Batch& batch) { OnBatch(step, batch); });
+  batches_.Get(step, [this, step, alive = std::weak_ptr<bool>(alive_)](const Batch& batch) {
+    if (!alive.expired()) OnBatch(step, batch);
+  });
 }
 
 void Trainer::OnBatch(Step step, const Batch& batch) {
@@ -177,6 +179,11 @@ void Trainer::Evaluate(Version version) {
   const absl::Duration before = clock_.Steady();
   VLOG(1) << "evaluating version=" << version;
   const BatchResult result = evaluator_->Evaluate(model_, averaged_buffers_);
+  if (!std::isfinite(result.loss)) {
+    return client_.End({.code = kExitDiverged,
+                        .message = absl::StrCat("the test loss of version ", version.value(),
+                                                " is not finite (", result.loss, ")")});
+  }
   v1::Evaluated evaluated;
   evaluated.set_version(static_cast<uint64_t>(version.value()));
   evaluated.set_loss_sum(result.loss);

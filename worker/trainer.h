@@ -100,6 +100,8 @@ class Trainer {
   std::vector<float> averaged_buffers_;  // of the last version that came with them
   absl::Duration phase_start_;           // steady time
   Tally tally_;
+  // Gone with this object: a batch or a pull may still be on its way.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace ssd

@@ -61,6 +61,8 @@ class PieceReader {
       if (remaining_ == 0)
         return absl::InvalidArgumentError(absl::StrCat("frame: ends inside the ", what, "'s size"));
       Read(&byte, 1);
+      // A last byte of 0 adds nothing, and the tenth byte has room for one bit.
+      if ((byte == 0 && shift > 0) || (shift == 63 && byte > 1)) break;
       size |= static_cast<uint64_t>(byte & 0x7F) << shift;
       if (byte < 0x80) {
         if (size > limit) {
@@ -74,7 +76,7 @@ class PieceReader {
         return size;
       }
     }
-    return absl::InvalidArgumentError(absl::StrCat("frame: the ", what, "'s size is no varint"));
+    return absl::InvalidArgumentError(absl::StrCat("frame: the ", what, "'s size is no shortest varint"));
   }
 
  private:
@@ -116,7 +118,7 @@ absl::StatusOr<Buffer> DecodeFrame(std::span<const std::span<const uint8_t>> pie
     return absl::InvalidArgumentError(
         absl::StrCat("frame: ", reader.remaining() - payload_bytes, " bytes behind the payload"));
   }
-  if (payload_bytes % sizeof(float) != 0) {
+  if (payload_bytes == 0 || payload_bytes % sizeof(float) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("frame: a payload of ", payload_bytes, " bytes is no array of floats"));
   }
