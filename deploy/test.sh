@@ -60,7 +60,6 @@ run_tests() {
 
 run_tests release
 if ! $release_only; then
-  # OpenMP's and oneDNN's own start-up blocks live as long as the process.
   export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1
   run_tests asan ${asan_label:+-L "^$asan_label\$"}
 fi
