@@ -5,7 +5,7 @@
 namespace ssd {
 
 // CMake passes what its find_package() calls saw.
-std::string Version() { return SSD_VERSION; }
+std::string ProgramVersion() { return SSD_VERSION; }
 
 std::vector<std::pair<std::string, std::string>> LibraryVersions() {
   return {{"gRPC", SSD_GRPC_VERSION},
@@ -20,7 +20,7 @@ std::vector<std::pair<std::string, std::string>> LibraryVersions() {
 }
 
 std::string VersionText(absl::string_view program) {
-  std::string text = absl::StrCat(program, " ", Version(), "\n");
+  std::string text = absl::StrCat(program, " ", ProgramVersion(), "\n");
   for (const auto& [name, version] : LibraryVersions())
     absl::StrAppend(&text, "  ", name, " ", version, "\n");
   return text;

@@ -10,7 +10,7 @@
 
 namespace ssd {
 
-std::string Version();  // "0.1.0"
+std::string ProgramVersion();  // "0.1.0"
 
 // Name and version of each library, "CUDA" with "none" in a build without it.
 std::vector<std::pair<std::string, std::string>> LibraryVersions();

@@ -21,31 +21,17 @@
 #define SSD_WORKER_LOCAL_UPDATE_H_
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "common/buffer.h"
 #include "common/learning_rate.h"
+#include "common/local_update_options.h"
 #include "common/partition.h"
 #include "common/sync_schedule.h"
 #include "common/types.h"
 
 namespace ssd {
-
-struct LocalUpdateOptions {
-  enum class Kind { kSgd, kGlu, kMomentum };
-
-  Kind kind = Kind::kGlu;
-  // None: auto. glu: (1 - beta) / (1 - momentum), which makes the local step as long as the global one in the
-  // long run; sgd: 1.
-  std::optional<double> alpha;
-  double beta = 0.5;
-  double momentum = 0.9;    // mu
-  double weight_decay = 0;  // lambda
-  bool nesterov = false;
-  double local_lr_scale = 1;  // eta_l = eta * local_lr_scale
-};
 
 class LocalUpdate {
  public:

@@ -43,11 +43,14 @@ TrainingPlan MakeTrainingPlan(const v1::Experiment& experiment, int64_t samples_
   const int64_t global_batch = experiment.cluster().workers() * experiment.training().batch_size();
   TrainingPlan plan;
   plan.steps_per_epoch = static_cast<double>(samples_per_epoch) / static_cast<double>(global_batch);
-  const auto steps = [&plan](const v1::TrainingTime& time) { return ResolveSteps(time, plan.steps_per_epoch); };
+  const auto steps = [&plan](const v1::TrainingTime& time) {
+    return ResolveSteps(time, plan.steps_per_epoch);
+  };
   const int64_t total_steps = std::max<int64_t>(1, steps(experiment.training().duration()));
 
   const bool is_delayed = sync.policy() == v1::Sync::ssd_sgd;
-  plan.schedule.policy = is_delayed ? SyncScheduleOptions::Policy::kSsdSgd : SyncScheduleOptions::Policy::kSsgd;
+  plan.schedule.policy =
+      is_delayed ? SyncScheduleOptions::Policy::kSsdSgd : SyncScheduleOptions::Policy::kSsgd;
   plan.schedule.total_steps = total_steps;
   plan.schedule.evaluation_interval = Interval(experiment.evaluation().every(), plan.steps_per_epoch);
   if (is_delayed) {

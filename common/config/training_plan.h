@@ -13,8 +13,8 @@
 
 namespace ssd {
 
-// A value type; a pure function of the experiment and the number of training samples, so that servers and workers compute
-// the same one.
+// A value type; a pure function of the experiment and the number of training samples, so that servers and
+// workers compute the same one.
 struct TrainingPlan {
   double steps_per_epoch = 1;  // samples / (N B)
   SyncScheduleOptions schedule;

@@ -1,0 +1,117 @@
+#include "server/grpc_server.h"
+
+#include <fcntl.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/status_macros.h"
+#include "common/wire/grpc_frame.h"
+#include "server/grpc_session.h"
+#include "ssd/v1/parameter_service.grpc.pb.h"
+
+namespace ssd {
+namespace {
+
+// Opens a GrpcSession for every stream.
+class Service : public v1::ParameterService::WithRawCallbackMethod_Session<v1::ParameterService::Service> {
+ public:
+  Service(Shard& shard, Executor& executor) : shard_(shard), executor_(executor) {}
+
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Session(
+      grpc::CallbackServerContext*) override {
+    return new GrpcSession(shard_, executor_, pool_);
+  }
+
+ private:
+  Shard& shard_;
+  Executor& executor_;
+  BufferPool pool_;
+};
+
+// A unix socket is taken over silently by whoever binds it last, so a lock on a file beside it says who has
+// it.
+class SocketLock {
+ public:
+  SocketLock() = default;
+  SocketLock(SocketLock&& other) noexcept
+      : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
+  SocketLock& operator=(SocketLock&&) = delete;
+  ~SocketLock() {
+    if (fd_ < 0) return;
+    ::unlink(path_.c_str());
+    ::close(fd_);
+  }
+
+  static absl::StatusOr<SocketLock> Take(const std::string& address) {
+    SocketLock lock;
+    if (!absl::StartsWith(address, "unix:")) return lock;
+    const std::string socket(absl::StripPrefix(address, "unix:"));
+    lock.path_ = absl::StrCat(socket, ".lock");
+    const int fd = ::open(lock.path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(address, ": cannot create ", lock.path_, ": ", std::strerror(errno)));
+    }
+    if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+      ::close(fd);
+      return absl::AlreadyExistsError(absl::StrCat(address, ": the address is in use"));
+    }
+    lock.fd_ = fd;
+    ::unlink(socket.c_str());  // left over by a process that was killed: nobody holds the lock
+    return lock;
+  }
+
+ private:
+  std::string path_;
+  int fd_ = -1;
+};
+
+class RealGrpcServer : public GrpcServer {
+ public:
+  RealGrpcServer(SocketLock lock, std::unique_ptr<Service> service, std::unique_ptr<grpc::Server> server)
+      : lock_(std::move(lock)), service_(std::move(service)), server_(std::move(server)) {}
+
+  void Shutdown(absl::Duration grace) override {
+    server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoNanoseconds(grace));
+  }
+
+ private:
+  const SocketLock lock_;
+  const std::unique_ptr<Service> service_;
+  const std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const std::string& address, Shard& shard,
+                                                              Executor& executor,
+                                                              absl::Duration peer_timeout) {
+  ASSIGN_OR_RETURN(SocketLock lock, SocketLock::Take(address));
+  auto service = std::make_unique<Service>(shard, executor);
+  grpc::ServerBuilder builder;
+  for (const GrpcArgument& argument : GrpcArguments(peer_timeout)) {
+    builder.AddChannelArgument(argument.name, argument.value);
+  }
+  int port = 0;
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(service.get());
+  std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr || port == 0) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(address, ": cannot listen: the address is in use, or is none of this machine"));
+  }
+  return std::make_unique<RealGrpcServer>(std::move(lock), std::move(service), std::move(server));
+}
+
+}  // namespace ssd

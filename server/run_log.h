@@ -1,0 +1,43 @@
+// Writes how training goes to metrics.jsonl, one strict JSON object a line, and to the log. docs/metrics.md
+// names the fields.
+#ifndef SSD_SERVER_RUN_LOG_H_
+#define SSD_SERVER_RUN_LOG_H_
+
+#include <memory>
+#include <string>
+
+#include "common/clock.h"
+#include "common/config/training_plan.h"
+#include "common/io/disk.h"
+#include "common/learning_rate.h"
+#include "server/coordinator.h"
+
+namespace ssd {
+
+// Not thread-safe; on shard 0's executor. Without a path only the log is written.
+class RunLog : public RunObserver {
+ public:
+  RunLog(Clock& clock, Disk& disk, std::string path);
+
+  // The run starts; `hello` is the first worker's. Fails as the disk does.
+  absl::Status OnStart(const v1::Hello& hello, const TrainingPlan& plan, int workers);
+  absl::Status OnReport(const v1::Report& sum, int workers) override;
+  absl::Status OnEvaluation(const v1::Evaluated& sum) override;
+
+ private:
+  double Epoch(uint64_t step) const { return static_cast<double>(step) / plan_.steps_per_epoch; }
+  absl::Status Append(const std::string& line);
+  std::string Timestamp() const;
+
+  Clock& clock_;
+  Disk& disk_;
+  const std::string path_;
+  std::unique_ptr<WritableFile> file_;
+  TrainingPlan plan_;
+  std::unique_ptr<LearningRate> learning_rate_;
+  int64_t samples_ = 0;  // seen so far, by all workers
+};
+
+}  // namespace ssd
+
+#endif  // SSD_SERVER_RUN_LOG_H_
