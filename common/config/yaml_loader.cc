@@ -205,7 +205,9 @@ void ApplyOverride(const std::string& setting, int layer, LoadedExperiment* load
     return;
   }
   LayerWriter writer("", place, layer, loaded, errors);
-  YamlNode value{.kind = YamlNode::Kind::kScalar, .text = setting.substr(equals + 1)};
+  YamlNode value;
+  value.kind = YamlNode::Kind::kScalar;
+  value.text = setting.substr(equals + 1);
   if (option->field->is_repeated()) value = ParseListSetting(value.text).value_or(value);
   writer.WriteOption(*option, value, value);
 }

@@ -27,23 +27,35 @@ std::string PlaceAt(const std::string& name, const YAML::Mark& mark) {
   return PlaceAt(name, mark.line + 1, mark.column + 1);
 }
 
-// Advice where yaml-cpp's message does not name the reason: a tab cannot indent.
-std::string TabHint(absl::string_view text, int line) {
+// The text from the given line (from 0) on.
+absl::string_view FromLine(absl::string_view text, int line) {
   for (; line > 0 && !text.empty(); --line)
     text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
-  const absl::string_view indentation = text.substr(0, text.find_first_not_of(" \t"));
+  return text;
+}
+
+// Advice where yaml-cpp's message does not name the reason: a tab cannot indent.
+std::string TabHint(absl::string_view text, int line) {
+  const absl::string_view here = FromLine(text, line);
+  const absl::string_view indentation = here.substr(0, here.find_first_not_of(" \t"));
   return absl::StrContains(indentation, '\t') ? "; the line is indented with a tab: use spaces" : "";
 }
 
 // Builds the tree from the parser's events, which come in the order of the text and are balanced.
 class TreeBuilder : public YAML::EventHandler {
  public:
-  TreeBuilder(const std::string& name, ErrorList* errors) : name_(name), errors_(errors) {}
+  TreeBuilder(const std::string& name, absl::string_view text, ErrorList* errors)
+      : name_(name), text_(text), errors_(errors) {}
 
   YamlNode TakeRoot() { return std::move(root_); }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (++documents_ == 2) {
+    if (++documents_ == 1) return;
+    const absl::string_view here = FromLine(text_, mark.line);
+    const size_t column = static_cast<size_t>(mark.column);
+    if (column < here.size() && here[column] == ',') {
+      errors_->Add(PlaceAt(name_, mark), "not valid YAML: a comma outside of a list in brackets");
+    } else {
       errors_->Add(PlaceAt(name_, mark), "a second document starts here; an experiment is one document");
     }
   }
@@ -68,26 +80,30 @@ class TreeBuilder : public YAML::EventHandler {
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
     Refuse(mark, tag, anchor);
-    open_.push_back({.node = NodeAt(mark, YamlNode::Kind::kSequence)});
+    Open(NodeAt(mark, YamlNode::Kind::kSequence));
   }
   void OnSequenceEnd() override { Close(); }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value) override {
     Refuse(mark, tag, anchor);
-    open_.push_back({.node = NodeAt(mark, YamlNode::Kind::kMap)});
+    Open(NodeAt(mark, YamlNode::Kind::kMap));
   }
   void OnMapEnd() override { Close(); }
 
  private:
   // A list or map under way.
-  struct Open {
+  struct Opened {
     YamlNode node;
-    bool has_key = false;           // the next node is the value of `key`
-    std::optional<YamlNode> key{};  // none: the key was refused, and its value is to be dropped
+    bool has_key = false;         // the next node is the value of `key`
+    std::optional<YamlNode> key;  // none: the key was refused, and its value is to be dropped
   };
 
   static YamlNode NodeAt(const YAML::Mark& mark, YamlNode::Kind kind) {
-    return {.kind = kind, .line = mark.line + 1, .column = mark.column + 1};
+    YamlNode node;
+    node.kind = kind;
+    node.line = mark.line + 1;
+    node.column = mark.column + 1;
+    return node;
   }
 
   void Refuse(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
@@ -99,6 +115,11 @@ class TreeBuilder : public YAML::EventHandler {
       errors_->Add(PlaceAt(name_, mark),
                    absl::StrCat("the tag ", Shown(tag), " is not supported; leave it out"));
     }
+  }
+
+  void Open(YamlNode node) {
+    open_.emplace_back();
+    open_.back().node = std::move(node);
   }
 
   void Close() {
@@ -113,7 +134,7 @@ class TreeBuilder : public YAML::EventHandler {
       if (documents_ == 1 && node.has_value()) root_ = *std::move(node);
       return;
     }
-    Open& open = open_.back();
+    Opened& open = open_.back();
     if (open.node.kind == YamlNode::Kind::kSequence) {
       if (node.has_value()) open.node.elements.push_back(*std::move(node));
     } else if (!open.has_key) {
@@ -132,9 +153,10 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   const std::string& name_;
+  const absl::string_view text_;
   ErrorList* const errors_;
   int documents_ = 0;
-  std::vector<Open> open_;
+  std::vector<Opened> open_;
   YamlNode root_;
 };
 
@@ -160,11 +182,12 @@ std::optional<YamlNode> ParseYaml(const std::string& name, const std::string& te
     return std::nullopt;
   }
 
-  TreeBuilder builder(name, errors);
+  TreeBuilder builder(name, lines, errors);
   try {
     std::istringstream stream(lines);
     YAML::Parser parser(stream);
-    while (parser.HandleNextDocument(builder)) {
+    // Not to the end: on a comma that belongs to no list, yaml-cpp finds empty documents for ever.
+    for (int document = 0; document < 2 && parser.HandleNextDocument(builder); ++document) {
     }
   } catch (const YAML::DeepRecursion& error) {
     errors->Add(PlaceAt(name, error.mark), "lists and sections are nested too deeply");

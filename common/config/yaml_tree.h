@@ -22,13 +22,13 @@ struct YamlEntry;
 struct YamlNode {
   enum class Kind { kNull, kScalar, kSequence, kMap };
 
-  Kind kind = Kind::kNull;           // kNull: nothing, ~ or null
-  int line = 1;                      // from 1
-  int column = 1;                    // from 1, in bytes
-  std::string text{};                // kScalar: without its quotes, escapes resolved
-  bool quoted = false;               // kScalar: in quotes, or a | or > block
-  std::vector<YamlNode> elements{};  // kSequence
-  std::vector<YamlEntry> entries{};  // kMap, in the file's order; duplicates are still there
+  Kind kind = Kind::kNull;         // kNull: nothing, ~ or null
+  int line = 1;                    // from 1
+  int column = 1;                  // from 1, in bytes
+  std::string text;                // kScalar: without its quotes, escapes resolved
+  bool quoted = false;             // kScalar: in quotes, or a | or > block
+  std::vector<YamlNode> elements;  // kSequence
+  std::vector<YamlEntry> entries;  // kMap, in the file's order; duplicates are still there
 };
 
 struct YamlEntry {
