@@ -1,14 +1,15 @@
 #include "server/grpc_server.h"
 
 #include <fcntl.h>
+#include <grpc/support/time.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -32,6 +33,8 @@ class Service : public v1::ParameterService::WithRawCallbackMethod_Session<v1::P
       grpc::CallbackServerContext*) override {
     return new GrpcSession(shard_, executor_, pool_);
   }
+
+  int64_t allocations() const { return pool_.allocations(); }
 
  private:
   Shard& shard_;
@@ -57,36 +60,58 @@ class SocketLock {
     SocketLock lock;
     if (!absl::StartsWith(address, "unix:")) return lock;
     const std::string socket(absl::StripPrefix(address, "unix:"));
-    lock.path_ = absl::StrCat(socket, ".lock");
-    const int fd = ::open(lock.path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(address, ": cannot create ", lock.path_, ": ", std::strerror(errno)));
+    const std::string path = absl::StrCat(socket, ".lock");
+    while (lock.fd_ < 0) {
+      const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+      if (fd < 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(address, ": cannot create ", path, ": ", std::strerror(errno)));
+      }
+      if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        ::close(fd);
+        return absl::AlreadyExistsError(absl::StrCat(address, ": the address is in use"));
+      }
+      if (IsAt(path, fd)) {
+        lock.path_ = path;
+        lock.fd_ = fd;
+      } else {
+        ::close(fd);  // its last owner removed the file after it was opened here: this one locks nobody out
+      }
     }
-    if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
-      ::close(fd);
-      return absl::AlreadyExistsError(absl::StrCat(address, ": the address is in use"));
-    }
-    lock.fd_ = fd;
     ::unlink(socket.c_str());  // left over by a process that was killed: nobody holds the lock
     return lock;
   }
 
  private:
+  // Whether the open file is the one that others find at `path`.
+  static bool IsAt(const std::string& path, int fd) {
+    struct stat opened, found;
+    return ::fstat(fd, &opened) == 0 && ::stat(path.c_str(), &found) == 0 && opened.st_dev == found.st_dev &&
+           opened.st_ino == found.st_ino;
+  }
+
   std::string path_;
   int fd_ = -1;
 };
 
-class RealGrpcServer : public GrpcServer {
+class RealGrpcServer final : public GrpcServer {
  public:
-  RealGrpcServer(SocketLock lock, std::unique_ptr<Service> service, std::unique_ptr<grpc::Server> server)
-      : lock_(std::move(lock)), service_(std::move(service)), server_(std::move(server)) {}
+  RealGrpcServer(int port, SocketLock lock, std::unique_ptr<Service> service,
+                 std::unique_ptr<grpc::Server> server)
+      : port_(port), lock_(std::move(lock)), service_(std::move(service)), server_(std::move(server)) {}
+  // Otherwise gRPC's own destructor would wait for as long as a client keeps its stream open.
+  ~RealGrpcServer() override { Shutdown(absl::ZeroDuration()); }
+
+  int port() const override { return port_; }
+  int64_t allocations() const override { return service_->allocations(); }
 
   void Shutdown(absl::Duration grace) override {
-    server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoNanoseconds(grace));
+    server_->Shutdown(gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                                   gpr_time_from_millis(absl::ToInt64Milliseconds(grace), GPR_TIMESPAN)));
   }
 
  private:
+  const int port_;
   const SocketLock lock_;
   const std::unique_ptr<Service> service_;
   const std::unique_ptr<grpc::Server> server_;
@@ -111,7 +136,7 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const std::string&
     return absl::AlreadyExistsError(
         absl::StrCat(address, ": cannot listen: the address is in use, or is none of this machine"));
   }
-  return std::make_unique<RealGrpcServer>(std::move(lock), std::move(service), std::move(server));
+  return std::make_unique<RealGrpcServer>(port, std::move(lock), std::move(service), std::move(server));
 }
 
 }  // namespace ssd

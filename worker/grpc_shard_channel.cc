@@ -63,7 +63,9 @@ class Stream : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer
     }
     absl::StatusOr<ServerFrame> frame = FromByteBuffer<v1::ServerHeader>(incoming_, owner_.pool());
     incoming_.Clear();
-    if (!frame.ok()) {
+    if (!malformed_.ok()) {
+      // What arrived before the cancellation took effect is no news any more.
+    } else if (!frame.ok()) {
       malformed_ = frame.status();
       context_.TryCancel();
     } else {
@@ -110,7 +112,7 @@ class Stream : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer
   grpc::ClientContext context_;
   grpc::ByteBuffer incoming_;  // the read in flight
   FrameQueue<grpc::ByteBuffer> outbox_;
-  absl::Status malformed_;  // set before the stream is cancelled for it
+  absl::Status malformed_;  // why the stream is cancelled; of OnReadDone, and OnDone after it
   bool half_closing_ = false;
   bool half_closed_ = false;
   bool ended_ = false;
