@@ -255,6 +255,7 @@ int ExitCodeOf(const absl::Status& status) {
 
 int Launch(const LaunchOptions& options) {
   ::signal(SIGPIPE, SIG_IGN);  // whoever reads the output may leave; the run goes on
+  ::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is told by write, like a full disk
   Launcher launcher(options);
   if (const absl::Status prepared = launcher.Prepare(); !prepared.ok()) {
     Display(Display::OptionsFromEnvironment())

@@ -14,6 +14,7 @@
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "deploy/run/launch.h"
+#include "worker/data/cifar10.h"
 
 namespace ssd {
 
@@ -89,6 +90,13 @@ absl::StatusOr<std::optional<Transport>> ParseTransport(const ParsedFlags& flags
   return absl::InvalidArgumentError(absl::StrCat("--transport: got \"", *value, "\", want unix or tcp"));
 }
 
+// What every worker would find missing, told once and before anything starts.
+absl::Status CheckData(const v1::Experiment& experiment) {
+  if (experiment.data().dataset() != v1::Data::cifar10) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string directory, ResolveDataPath(experiment.data().path()));
+  return CheckCifar10(directory);
+}
+
 // Becomes ssd-worker, so that its output and exit code are this program's.
 int Evaluate(const ParsedFlags& flags) {
   if (flags.IsOn("quickstart")) return Fail("--evaluate and --quickstart exclude each other", kExitUsage);
@@ -142,6 +150,9 @@ int Main(int argc, char** argv) {
   if (!transport.ok()) return Fail(std::string(transport.status().message()), kExitUsage);
   if (flags->IsOn("print_config")) return Print(PrintConfig(*experiment));
   if (flags->IsOn("validate_config")) return Print(absl::StrCat(experiment->proto.name(), ": valid\n"));
+  if (const absl::Status data = CheckData(experiment->proto); !data.ok()) {
+    return Fail(std::string(data.message()), kExitData);
+  }
   return Launch({.experiment = *experiment,
                  .overrides = flags->Values("set"),
                  .command = std::vector<std::string>(argv, argv + argc),

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/config/experiment.h"
+#include "common/config/training_plan.h"
 #include "common/status_macros.h"
 #include "models/registry.h"
 
@@ -39,11 +39,10 @@ absl::StatusOr<RunPlan> MakeRunPlan(const v1::Experiment& experiment, int64_t co
   plan.train_samples = is_shapes ? experiment.data().shapes_train() : 50'000;
   plan.test_samples = is_shapes ? experiment.data().shapes_test() : 10'000;
   plan.global_batch = workers * experiment.training().batch_size();
-  plan.steps_per_epoch = static_cast<double>(plan.train_samples) / static_cast<double>(plan.global_batch);
-  plan.steps = std::max<int64_t>(1, ResolveSteps(experiment.training().duration(), plan.steps_per_epoch));
-  if (is_delayed) {
-    plan.warmup_steps = std::min(plan.steps, ResolveSteps(experiment.sync().warmup(), plan.steps_per_epoch));
-  }
+  const TrainingPlan training = MakeTrainingPlan(experiment, plan.train_samples);
+  plan.steps_per_epoch = training.steps_per_epoch;
+  plan.steps = training.schedule.total_steps;
+  plan.warmup_steps = training.schedule.warmup_steps;
   plan.threads = experiment.cluster().has_threads() ? experiment.cluster().threads()
                                                     : std::max<int64_t>(1, cores / workers);
 

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -184,6 +186,26 @@ TEST(Cifar10Test, TheWholeSetHasThePublishedCountsMeanAndStd) {
     EXPECT_NEAR(statistics.mean[channel], data->train.mean[channel], 1e-4) << channel;
     EXPECT_NEAR(statistics.std[channel], data->train.std[channel], 1e-4) << channel;
   }
+}
+
+TEST(Cifar10Test, ALookAtTheFolderNamesTheFirstFileThatIsMissingOrShort) {
+  const std::string folder = ::testing::TempDir() + "/cifar10_look";
+  std::filesystem::remove_all(folder);
+  EXPECT_THAT(CheckCifar10(folder),
+              StatusIs(absl::StatusCode::kNotFound,
+                       AllOf(HasSubstr(folder + "/data_batch_1.bin"), HasSubstr("fetch_cifar10.sh"))));
+  std::filesystem::create_directories(folder);
+  for (const char* name :
+       {"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"}) {
+    const std::string path = folder + "/" + name + ".bin";
+    std::ofstream(path).put(0);
+    std::filesystem::resize_file(path, kFileBytes);  // a sparse file: it takes no space
+  }
+  EXPECT_OK(CheckCifar10(folder));
+  std::filesystem::resize_file(folder + "/data_batch_4.bin", kFileBytes - 1);
+  EXPECT_THAT(CheckCifar10(folder), StatusIs(absl::StatusCode::kDataLoss,
+                                             AllOf(HasSubstr("data_batch_4.bin"), HasSubstr("30729999"))));
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -58,19 +59,28 @@ absl::StatusOr<std::vector<std::string>> LoadClassNames(const std::string& direc
   return names;
 }
 
+std::string TrainingFile(const std::string& directory, int file) {
+  return absl::StrCat(directory, "/data_batch_", file, ".bin");
+}
+
+std::string TestFile(const std::string& directory) { return absl::StrCat(directory, "/test_batch.bin"); }
+
+absl::Status NotThere(absl::string_view why) {
+  return absl::NotFoundError(absl::StrCat("CIFAR-10 is not there: ", why, "; ", kHowToFetch));
+}
+
+absl::Status CheckSize(const std::string& path, int64_t bytes) {
+  if (bytes == kFileBytes) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(path, ": has ", bytes, " bytes, wanted ", kFileBytes, " (",
+                                          kRecordsPerFile, " records of ", kRecordBytes, "); ", kHowToFetch));
+}
+
 // Appends the records of one file to `set`.
 absl::Status AppendFile(const std::string& path, Disk& disk, ImageSet& set) {
   const absl::StatusOr<std::string> content = disk.ReadFile(path);
-  if (absl::IsNotFound(content.status())) {
-    return absl::NotFoundError(
-        absl::StrCat("CIFAR-10 is not there: ", content.status().message(), "; ", kHowToFetch));
-  }
+  if (absl::IsNotFound(content.status())) return NotThere(content.status().message());
   if (!content.ok()) return content.status();
-  if (static_cast<int64_t>(content->size()) != kFileBytes) {
-    return absl::DataLossError(absl::StrCat(path, ": has ", content->size(), " bytes, wanted ", kFileBytes,
-                                            " (", kRecordsPerFile, " records of ", kRecordBytes, "); ",
-                                            kHowToFetch));
-  }
+  RETURN_IF_ERROR(CheckSize(path, static_cast<int64_t>(content->size())));
   const auto* record = reinterpret_cast<const uint8_t*>(content->data());
   for (int64_t i = 0; i < kRecordsPerFile; ++i, record += kRecordBytes) {
     if (record[0] >= kClasses) {
@@ -105,10 +115,23 @@ absl::StatusOr<ImageData> LoadCifar10(const std::string& directory, Disk& disk) 
   ImageData data{.train = EmptySet(class_names, kTrainingFiles * kRecordsPerFile),
                  .test = EmptySet(class_names, kRecordsPerFile)};
   for (int file = 1; file <= kTrainingFiles; ++file) {
-    RETURN_IF_ERROR(AppendFile(absl::StrCat(directory, "/data_batch_", file, ".bin"), disk, data.train));
+    RETURN_IF_ERROR(AppendFile(TrainingFile(directory, file), disk, data.train));
   }
-  RETURN_IF_ERROR(AppendFile(absl::StrCat(directory, "/test_batch.bin"), disk, data.test));
+  RETURN_IF_ERROR(AppendFile(TestFile(directory), disk, data.test));
   return data;
+}
+
+absl::Status CheckCifar10(const std::string& directory) {
+  std::vector<std::string> paths = {TestFile(directory)};
+  for (int file = kTrainingFiles; file >= 1; --file)
+    paths.insert(paths.begin(), TrainingFile(directory, file));
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const uintmax_t bytes = std::filesystem::file_size(path, error);
+    if (error) return NotThere(absl::StrCat(path, ": ", error.message()));
+    RETURN_IF_ERROR(CheckSize(path, static_cast<int64_t>(bytes)));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace ssd

@@ -9,6 +9,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/io/disk.h"
 #include "worker/data/image_set.h"
@@ -24,6 +25,10 @@ absl::StatusOr<std::string> ResolveDataPath(const std::string& configured);
 // DataLoss: a file of the wrong size (names file, size seen and wanted), a label above 9 (names file and
 // record), or class names that are not ten. Other codes: the disk's own errors.
 absl::StatusOr<ImageData> LoadCifar10(const std::string& directory, Disk& disk);
+
+// Whether the six files of images are there and have their sizes, at the cost of a look at their names: for a
+// launcher, which says so before it starts processes. Errors as LoadCifar10.
+absl::Status CheckCifar10(const std::string& directory);
 
 }  // namespace ssd
 
