@@ -266,7 +266,9 @@ void Shard::Watch() {
   if (state_ == State::kEnded) return;
   const absl::Duration timeout =
       state_ == State::kGathering ? options_.rendezvous_timeout : options_.peer_timeout;
-  executor_.PostAfter(std::min(absl::Seconds(1), timeout / 8), [this] { Watch(); });
+  executor_.PostAfter(std::min(absl::Seconds(1), timeout / 8), [this, alive = std::weak_ptr<bool>(alive_)] {
+    if (!alive.expired()) Watch();
+  });
 }
 
 void Shard::CheckRendezvous() {

@@ -138,6 +138,8 @@ class Shard {
   absl::Duration last_progress_;  // steady time when the complete version last rose or nothing was under way
   absl::Duration last_notice_;    // steady time of the last line about waiting
   Version last_version_;
+  // Gone with this object: a timer may outlive it.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace ssd

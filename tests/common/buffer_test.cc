@@ -106,7 +106,6 @@ TEST(BufferPoolTest, SteadyStateAllocatesNothing) {
   for (int step = 0; step < 1000; ++step) {
     for (size_t size : {8, 16, 16}) held.push_back(pool.Acquire(size).Freeze());
     if (held.size() > 30) held.erase(held.begin(), held.begin() + 3);
-    if (step == 20) EXPECT_EQ(pool.allocations(), 33);
   }
   EXPECT_EQ(pool.allocations(), 33);
 }

@@ -1,0 +1,143 @@
+#include "server/coordinator.h"
+
+#include <limits>
+#include <vector>
+
+namespace ssd {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using testing::StatusIs;
+
+constexpr WorkerId kAlice(0), kBob(1);
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+class Recorder : public RunObserver {
+ public:
+  absl::Status OnReport(const v1::Report& sum, int workers) override {
+    reports.push_back(sum);
+    EXPECT_EQ(workers, 2);
+    return status;
+  }
+  absl::Status OnEvaluation(const v1::Evaluated& sum) override {
+    evaluations.push_back(sum);
+    return status;
+  }
+
+  std::vector<v1::Report> reports;
+  std::vector<v1::Evaluated> evaluations;
+  absl::Status status;
+};
+
+v1::Report ReportOf(uint64_t step, double loss, uint64_t samples, double seconds) {
+  v1::Report report;
+  report.set_step(step);
+  report.set_steps(20);
+  report.set_loss_sum(loss);
+  report.set_correct(samples / 2);
+  report.set_samples(samples);
+  report.set_seconds(seconds);
+  report.set_data_seconds(seconds / 2);
+  report.set_compute_seconds(seconds / 4);
+  report.set_local_update_seconds(seconds / 8);
+  report.set_push_seconds(seconds / 16);
+  report.set_wait_seconds(seconds / 32);
+  return report;
+}
+
+v1::Evaluated EvaluatedOf(uint64_t version, double loss, uint64_t correct) {
+  v1::Evaluated evaluated;
+  evaluated.set_version(version);
+  evaluated.set_loss_sum(loss);
+  evaluated.set_correct(correct);
+  evaluated.set_samples(10);
+  return evaluated;
+}
+
+TEST(CoordinatorTest, ReportsOfAllWorkersAreAddedUp) {
+  Recorder recorder;
+  Coordinator coordinator(2, recorder);
+  EXPECT_OK(coordinator.Add(kBob, ReportOf(20, 1.5, 8, 32)));
+  EXPECT_THAT(recorder.reports, IsEmpty());
+  EXPECT_OK(coordinator.Add(kAlice, ReportOf(20, 2, 4, 64)));
+  ASSERT_THAT(recorder.reports, SizeIs(1));
+  EXPECT_EQ(recorder.reports[0].SerializeAsString(), [] {
+    v1::Report sum = ReportOf(20, 3.5, 12, 96);
+    return sum.SerializeAsString();
+  }());
+}
+
+TEST(CoordinatorTest, ReportsOfDifferentStepsDoNotMix) {
+  Recorder recorder;
+  Coordinator coordinator(2, recorder);
+  EXPECT_OK(coordinator.Add(kAlice, ReportOf(20, 1, 1, 1)));
+  EXPECT_OK(coordinator.Add(kAlice, ReportOf(40, 2, 1, 1)));
+  EXPECT_OK(coordinator.Add(kBob, ReportOf(20, 4, 1, 1)));
+  EXPECT_OK(coordinator.Add(kBob, ReportOf(40, 8, 1, 1)));
+  ASSERT_THAT(recorder.reports, SizeIs(2));
+  EXPECT_EQ(recorder.reports[0].loss_sum(), 5);
+  EXPECT_EQ(recorder.reports[1].loss_sum(), 10);
+}
+
+TEST(CoordinatorTest, EvaluationsAreAddedUp) {
+  Recorder recorder;
+  Coordinator coordinator(2, recorder);
+  EXPECT_OK(coordinator.Add(kAlice, EvaluatedOf(7, 0.5, 6)));
+  EXPECT_OK(coordinator.Add(kBob, EvaluatedOf(7, 1, 9)));
+  ASSERT_THAT(recorder.evaluations, SizeIs(1));
+  EXPECT_EQ(recorder.evaluations[0].version(), 7u);
+  EXPECT_EQ(recorder.evaluations[0].loss_sum(), 1.5);
+  EXPECT_EQ(recorder.evaluations[0].correct(), 15u);
+  EXPECT_EQ(recorder.evaluations[0].samples(), 20u);
+}
+
+TEST(CoordinatorTest, TheSameReportTwiceIsRefused) {
+  Recorder recorder;
+  Coordinator coordinator(2, recorder);
+  EXPECT_OK(coordinator.Add(kAlice, ReportOf(20, 1, 1, 1)));
+  EXPECT_THAT(coordinator.Add(kAlice, ReportOf(20, 1, 1, 1)), StatusIs(kInvalid, HasSubstr("worker 0")));
+  EXPECT_OK(coordinator.Add(kAlice, EvaluatedOf(20, 1, 1)));
+  EXPECT_THAT(coordinator.Add(kAlice, EvaluatedOf(20, 1, 1)), StatusIs(kInvalid, HasSubstr("before")));
+}
+
+TEST(CoordinatorTest, NumbersThatAreNotFiniteAreRefused) {
+  Recorder recorder;
+  Coordinator coordinator(2, recorder);
+  const double nan = std::numeric_limits<double>::quiet_NaN(),
+               infinity = std::numeric_limits<double>::infinity();
+  EXPECT_THAT(coordinator.Add(kAlice, ReportOf(20, nan, 1, 1)), StatusIs(kInvalid, HasSubstr("nan")));
+  EXPECT_THAT(coordinator.Add(kAlice, ReportOf(20, 1, 1, infinity)), StatusIs(kInvalid, HasSubstr("inf")));
+  EXPECT_THAT(coordinator.Add(kAlice, EvaluatedOf(20, -infinity, 1)), StatusIs(kInvalid, HasSubstr("inf")));
+}
+
+TEST(CoordinatorTest, SumsUnderWayAreBounded) {
+  Recorder recorder;
+  Coordinator coordinator(2, recorder);
+  absl::Status status;
+  uint64_t step = 0;
+  while (status.ok() && step < 10'000) status = coordinator.Add(kAlice, ReportOf(++step, 1, 1, 1));
+  EXPECT_THAT(status, StatusIs(kInvalid, HasSubstr("worker 0 reports 2049")));
+  EXPECT_OK(coordinator.Add(kBob, ReportOf(1, 1, 1, 1))) << "those under way can still complete";
+}
+
+TEST(CoordinatorTest, WhatTheObserverAnswersIsPassedOn) {
+  Recorder recorder;
+  recorder.status = absl::ResourceExhaustedError("disk full");
+  Coordinator coordinator(2, recorder);
+  EXPECT_OK(coordinator.Add(kAlice, ReportOf(20, 1, 1, 1)));
+  EXPECT_THAT(coordinator.Add(kBob, ReportOf(20, 1, 1, 1)),
+              StatusIs(absl::StatusCode::kResourceExhausted, "disk full"));
+}
+
+TEST(CoordinatorTest, GenerationsRise) {
+  Recorder recorder;
+  Coordinator coordinator(2, recorder);
+  EXPECT_EQ(coordinator.generation(), Generation(0));
+  coordinator.StartGeneration();
+  EXPECT_EQ(coordinator.generation(), Generation(1));
+}
+
+}  // namespace
+}  // namespace ssd
