@@ -21,6 +21,7 @@ MainLoop::MainLoop() {
   sigaddset(&set, SIGTERM);
   CHECK_EQ(pthread_sigmask(SIG_BLOCK, &set, nullptr), 0);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is told by write, like a full disk
   signals_ = signalfd(-1, &set, SFD_CLOEXEC);
   wake_ = eventfd(0, EFD_CLOEXEC);
   CHECK(signals_ >= 0 && wake_ >= 0) << "no file descriptor left";

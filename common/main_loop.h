@@ -13,8 +13,8 @@ namespace ssd {
 
 class MainLoop {
  public:
-  // Takes SIGINT and SIGTERM for this process, and ignores SIGPIPE. To be made on the main thread before any
-  // other thread starts, so that all of them leave the signals to this one.
+  // Takes SIGINT and SIGTERM for this process, and ignores SIGPIPE and SIGXFSZ. To be made on the main thread
+  // before any other thread starts, so that all of them leave the signals to this one.
   MainLoop();
   MainLoop(const MainLoop&) = delete;
   MainLoop& operator=(const MainLoop&) = delete;
