@@ -18,6 +18,18 @@ constexpr absl::Duration kFarewell = absl::Seconds(3);
 // A shard knows whom it waits for, and accuses first; a worker only when the shard itself is silent.
 constexpr absl::Duration kAfterTheShards = absl::Seconds(2);
 
+// Whether what a shard was told, or tells, is the receiver's own end too: it did not agree, was replaced, or
+// the run ended for all. Any other code is what happened to the shard.
+bool IsForAll(int code) {
+  return code == kExitUsage || code == kExitDiverged || code == kExitPeerLost ||
+         code == kExitRendezvousTimeout || code == kExitFenced;
+}
+
+// Whether `code` tells the cause where an ending with `known` told a consequence.
+bool Outranks(int code, int known) {
+  return known == kExitPeerLost && (code == kExitDiverged || code == kExitFenced);
+}
+
 }  // namespace
 
 ParameterClient::ParameterClient(Options options, Partition partition, ShardChannelFactory& channels,
@@ -96,6 +108,7 @@ void ParameterClient::Pull(Version version, const std::vector<BlockId>& blocks) 
   for (size_t i = 0; i < frames.size(); ++i) {
     if (frames[i].header.has_pull()) SendTo(ShardId(static_cast<int64_t>(i)), std::move(frames[i]));
   }
+  VLOG(1) << "pull sent version=" << version << " blocks=" << blocks.size();
 }
 
 void ParameterClient::Await(Version version, Pulled pulled) {
@@ -103,11 +116,13 @@ void ParameterClient::Await(Version version, Pulled pulled) {
   awaited_ = version;
   pulled_ = std::move(pulled);
   pulls_[version].since = last_notice_ = clock_.Steady();
-  if (pulls_[version].missing.empty()) {
-    executor_.Post([this, alive = std::weak_ptr<bool>(alive_)] {
-      if (!alive.expired()) Deliver();
-    });
+  if (!pulls_[version].missing.empty()) {
+    VLOG(1) << "awaiting version=" << version << " missing=" << pulls_[version].missing.size();
+    return;
   }
+  executor_.Post([this, alive = std::weak_ptr<bool>(alive_)] {
+    if (!alive.expired()) Deliver();
+  });
 }
 
 void ParameterClient::Deliver() {
@@ -131,7 +146,13 @@ void ParameterClient::Send(const v1::Evaluated& evaluated) {
 }
 
 void ParameterClient::OnFrame(ShardId shard, ServerFrame frame) {
-  if (ending_.has_value()) return;
+  if (ending_.has_value()) {
+    // Two shards' goodbyes may come in the wrong order: who lost this worker, and why it was lost.
+    if (frame.header.has_goodbye() && Outranks(frame.header.goodbye().code(), ending_->code)) {
+      ending_ = EndingOf(shard, frame.header.goodbye());
+    }
+    return;
+  }
   const Generation generation(static_cast<int64_t>(frame.header.generation()));
   switch (frame.header.message_case()) {
     case v1::ServerHeader::kWelcome:
@@ -171,10 +192,17 @@ void ParameterClient::OnBlock(ShardId shard, const v1::Block& block, Buffer payl
   if (awaited_ == pull->first && pull->second.missing.empty()) Deliver();
 }
 
-void ParameterClient::OnGoodbye(ShardId shard, const v1::Goodbye& goodbye) {
+void ParameterClient::OnGoodbye(ShardId shard, const v1::Goodbye& goodbye) { End(EndingOf(shard, goodbye)); }
+
+Ending ParameterClient::EndingOf(ShardId shard, const v1::Goodbye& goodbye) const {
+  if (IsForAll(goodbye.code())) {
+    return {.code = goodbye.code(), .message = absl::StrCat(NameOf(shard), " says: ", goodbye.message())};
+  }
   // A shard that is done while this worker is not has lost it.
-  const int code = goodbye.code() == kExitDone ? static_cast<int>(kExitPeerLost) : goodbye.code();
-  End({.code = code, .message = absl::StrCat(NameOf(shard), " says: ", goodbye.message())});
+  return {
+      .code = kExitPeerLost,
+      .message = absl::StrCat("lost ", NameOf(shard), " ", Where(), ", at ", absl::FormatTime(clock_.Wall()),
+                              "; it left with exit code ", goodbye.code(), ": ", goodbye.message())};
 }
 
 void ParameterClient::OnClosed(ShardId shard, const absl::Status& status) {
@@ -208,7 +236,7 @@ void ParameterClient::Watch() {
     if (!shards_[i].welcomed) silent.push_back(NameOf(ShardId(static_cast<int64_t>(i))));
   }
   if (!silent.empty()) {
-    if (now - started_ >= options_.rendezvous_timeout) {
+    if (now - started_ >= options_.rendezvous_timeout + kAfterTheShards) {
       return End({.code = kExitRendezvousTimeout,
                   .message = absl::StrCat("no welcome from ", absl::StrJoin(silent, ", "),
                                           " within rendezvous_timeout ",

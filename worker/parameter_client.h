@@ -6,7 +6,9 @@
 //   joining   rendezvous_timeout                                   ending 201
 //   joining,  a channel is lost, a pull unanswered for             ending 200
 //   member    peer_timeout
-//   any       a shard's Goodbye{cause}                             ending with its code
+//   any       a shard's Goodbye{cause}                             ending with its code, or 200 where the
+//   cause
+//                                                                  concerns that shard alone
 //   any       End(ending)                                          ending    (a Goodbye goes to every shard)
 //   ending    every channel has closed, or a few seconds           ended     (on_end is called, once)
 //
@@ -100,6 +102,7 @@ class ParameterClient : private ShardChannel::Listener {
   void OnWelcome(ShardId shard, Generation generation);
   void OnBlock(ShardId shard, const v1::Block& block, Buffer payload);
   void OnGoodbye(ShardId shard, const v1::Goodbye& goodbye);
+  Ending EndingOf(ShardId shard, const v1::Goodbye& goodbye) const;
   void Deliver();
   void Watch();
   void FinishIfClosed();

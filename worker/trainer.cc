@@ -190,6 +190,7 @@ void Trainer::Evaluate(Version version) {
   evaluated.set_correct(static_cast<uint64_t>(result.correct));
   evaluated.set_samples(static_cast<uint64_t>(result.samples));
   client_.Send(evaluated);
+  VLOG(1) << "evaluated version=" << version;
   tally_.since += clock_.Steady() - before;  // an evaluation is no part of the training's speed
 }
 
