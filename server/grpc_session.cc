@@ -20,11 +20,10 @@ void GrpcSession::OnReadDone(bool ok) {
   absl::StatusOr<WorkerFrame> frame = FromByteBuffer<v1::WorkerHeader>(incoming_, pool_);
   incoming_.Clear();
   const bool is_frame = frame.ok();
-  const bool has_room = ++inbox_ < kMaxInbox;
-  if (is_frame && !has_room) reading_paused_ = true;
   executor_.Post([this, frame = std::move(frame)]() mutable { HandOver(std::move(frame)); });
-  // Bytes that are no frame are the last that is read from this peer.
-  if (is_frame && has_room) StartRead(&incoming_);
+  // Only now, or the next frame, read on another thread, could be posted before this one. Bytes that are no
+  // frame are the last that is read from this peer.
+  if (is_frame && inbox_.fetch_add(1) + 1 < kMaxInbox) StartRead(&incoming_);
 }
 
 void GrpcSession::HandOver(absl::StatusOr<WorkerFrame> frame) {
@@ -37,8 +36,8 @@ void GrpcSession::HandOver(absl::StatusOr<WorkerFrame> frame) {
 }
 
 void GrpcSession::Consumed() {
-  --inbox_;
-  if (!finished_ && reading_paused_.exchange(false)) StartRead(&incoming_);
+  // A full inbox has no read in flight, and whoever makes room first starts it.
+  if (inbox_.fetch_sub(1) == kMaxInbox && !finished_) StartRead(&incoming_);
 }
 
 void GrpcSession::EndSession(const absl::Status& status) {

@@ -47,9 +47,10 @@ class GrpcSession : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteB
   Executor& executor_;
   BufferPool& pool_;
 
-  grpc::ByteBuffer incoming_;   // the read in flight
-  std::atomic<int> inbox_ = 0;  // frames read and not taken by the session
-  std::atomic<bool> reading_paused_ = false;
+  grpc::ByteBuffer incoming_;  // the read in flight
+  // Frames read and not taken by the session; -1 for a moment when it is faster than the count. At kMaxInbox
+  // nothing is read.
+  std::atomic<int> inbox_ = 0;
   FrameQueue<grpc::ByteBuffer> outbox_;
 
   // On the executor.

@@ -45,6 +45,7 @@ class Cluster {
     std::shared_ptr<const SyncSchedule> schedule;
     std::shared_ptr<const LearningRate> learning_rate;
     std::optional<LocalUpdateOptions> update;  // none: ssgd
+    StreamExecutors streams;
   };
   // What a worker brings along; the models, batches and evaluators outlive the cluster.
   struct Replica {
@@ -76,7 +77,7 @@ class Cluster {
     }
     std::vector<Shard*> shards;
     for (const auto& shard : shards_) shards.push_back(shard.get());
-    channels_ = std::make_unique<InProcessChannels>(shards, executor, std::move(tap));
+    channels_ = std::make_unique<InProcessChannels>(shards, executor, std::move(tap), options.streams);
     const Partition partition(replicas[0].model->layout(), options.num_shards, options.block_bytes);
     for (size_t i = 0; i < replicas.size(); ++i) {
       const WorkerId id(static_cast<int64_t>(i));

@@ -76,14 +76,19 @@ struct FrameTap {
   std::function<void(ShardId, const WorkerFrame&)> to_shard;
 };
 
+// Where the frames of the next stream wait; none: in the executor of all else.
+using StreamExecutors = std::function<Executor&()>;
+
 class InProcessChannels : public ShardChannelFactory {
  public:
-  InProcessChannels(std::vector<Shard*> shards, Executor& executor, FrameTap tap = {})
-      : shards_(std::move(shards)), executor_(executor), tap_(std::move(tap)) {}
+  InProcessChannels(std::vector<Shard*> shards, Executor& executor, FrameTap tap = {},
+                    StreamExecutors streams = {})
+      : shards_(std::move(shards)), executor_(executor), tap_(std::move(tap)), streams_(std::move(streams)) {}
 
   std::unique_ptr<ShardChannel> Open(ShardId shard, ShardChannel::Listener& listener) override {
+    Executor& executor = streams_ ? streams_() : executor_;
     return std::make_unique<Channel>(
-        shard, std::make_shared<InProcessStream>(shard, *shards_[shard.value()], listener, executor_), tap_);
+        shard, std::make_shared<InProcessStream>(shard, *shards_[shard.value()], listener, executor), tap_);
   }
 
  private:
@@ -107,6 +112,7 @@ class InProcessChannels : public ShardChannelFactory {
   const std::vector<Shard*> shards_;
   Executor& executor_;
   const FrameTap tap_;
+  const StreamExecutors streams_;
 };
 
 }  // namespace ssd::testing
