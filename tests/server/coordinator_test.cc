@@ -7,8 +7,6 @@ namespace ssd {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::SizeIs;
 using testing::StatusIs;
 
 constexpr WorkerId kAlice(0), kBob(1);
@@ -60,9 +58,9 @@ TEST(CoordinatorTest, ReportsOfAllWorkersAreAddedUp) {
   Recorder recorder;
   Coordinator coordinator(2, recorder);
   EXPECT_OK(coordinator.Add(kBob, ReportOf(20, 1.5, 8, 32)));
-  EXPECT_THAT(recorder.reports, IsEmpty());
+  EXPECT_EQ(recorder.reports.size(), 0u);
   EXPECT_OK(coordinator.Add(kAlice, ReportOf(20, 2, 4, 64)));
-  ASSERT_THAT(recorder.reports, SizeIs(1));
+  ASSERT_EQ(recorder.reports.size(), 1u);
   EXPECT_EQ(recorder.reports[0].SerializeAsString(), [] {
     v1::Report sum = ReportOf(20, 3.5, 12, 96);
     return sum.SerializeAsString();
@@ -76,7 +74,7 @@ TEST(CoordinatorTest, ReportsOfDifferentStepsDoNotMix) {
   EXPECT_OK(coordinator.Add(kAlice, ReportOf(40, 2, 1, 1)));
   EXPECT_OK(coordinator.Add(kBob, ReportOf(20, 4, 1, 1)));
   EXPECT_OK(coordinator.Add(kBob, ReportOf(40, 8, 1, 1)));
-  ASSERT_THAT(recorder.reports, SizeIs(2));
+  ASSERT_EQ(recorder.reports.size(), 2u);
   EXPECT_EQ(recorder.reports[0].loss_sum(), 5);
   EXPECT_EQ(recorder.reports[1].loss_sum(), 10);
 }
@@ -86,7 +84,7 @@ TEST(CoordinatorTest, EvaluationsAreAddedUp) {
   Coordinator coordinator(2, recorder);
   EXPECT_OK(coordinator.Add(kAlice, EvaluatedOf(7, 0.5, 6)));
   EXPECT_OK(coordinator.Add(kBob, EvaluatedOf(7, 1, 9)));
-  ASSERT_THAT(recorder.evaluations, SizeIs(1));
+  ASSERT_EQ(recorder.evaluations.size(), 1u);
   EXPECT_EQ(recorder.evaluations[0].version(), 7u);
   EXPECT_EQ(recorder.evaluations[0].loss_sum(), 1.5);
   EXPECT_EQ(recorder.evaluations[0].correct(), 15u);
