@@ -1,4 +1,4 @@
-// Writes how training goes to metrics.jsonl, one strict JSON object a line, and to the log. docs/metrics.md
+// Writes how training goes to metrics.jsonl, one strict JSON object a line, and to the log. docs/run_folder.md
 // names the fields.
 #ifndef SSD_SERVER_RUN_LOG_H_
 #define SSD_SERVER_RUN_LOG_H_
