@@ -11,7 +11,6 @@ std::vector<std::pair<std::string, std::string>> LibraryVersions() {
   return {{"gRPC", SSD_GRPC_VERSION},
           {"protobuf", SSD_PROTOBUF_VERSION},
           {"Abseil", SSD_ABSL_VERSION},
-          {"Eigen", SSD_EIGEN_VERSION},
           {"oneDNN", SSD_DNNL_VERSION},
           {"yaml-cpp", SSD_YAML_VERSION},
           {"nlohmann-json", SSD_JSON_VERSION},

@@ -10,9 +10,9 @@ set -euo pipefail
 run_packages=(
   build-essential cmake ninja-build lld pkg-config
   libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler libabsl-dev
-  libeigen3-dev libdnnl-dev ocl-icd-opencl-dev libyaml-cpp-dev nlohmann-json3-dev)
+  libdnnl-dev ocl-icd-opencl-dev libyaml-cpp-dev nlohmann-json3-dev)
 test_packages=(
-  clang libclang-rt-14-dev llvm libgtest-dev libgmock-dev libbenchmark-dev ccache python3 python3-venv)
+  clang libclang-rt-14-dev llvm libgtest-dev libgmock-dev libeigen3-dev libbenchmark-dev ccache python3 python3-venv)
 
 case "${1:-}" in
   run) packages=("${run_packages[@]}") ;;

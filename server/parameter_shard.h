@@ -65,6 +65,7 @@ class ParameterShard {
   const ModelLayout& layout() const { return layout_; }
   const Partition& partition() const { return partition_; }
   const SyncSchedule& schedule() const { return *schedule_; }
+  int64_t num_blocks() const { return static_cast<int64_t>(blocks_.size()); }  // this shard's
 
   // Version 0 of a block. AlreadyExists: it has been given.
   absl::Status SetInitial(BlockId id, Buffer values);

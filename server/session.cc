@@ -110,6 +110,7 @@ absl::Status Session::HandlePush(WorkerFrame& frame) {
   const v1::Push& push = frame.header.push();
   std::optional<Buffer> gradient;
   if (!push.skipped()) gradient = std::move(frame.payload);
+  VLOG(2) << "push worker=" << worker_ << " block=" << push.block() << " step=" << push.step();
   RETURN_IF_ERROR(EndIfDiverged(shard_.mutable_parameters().Push(
       worker_, BlockId(push.block()), Step(static_cast<int64_t>(push.step())), std::move(gradient))));
   shard_.RetryHeld();
@@ -123,8 +124,7 @@ absl::Status Session::EndIfDiverged(absl::Status status) {
 }
 
 absl::Status Session::HandlePull(const v1::Pull& pull) {
-  const int64_t limit =
-      kMaxPendingPulls * static_cast<int64_t>(shard_.parameters()->partition().blocks().size());
+  const int64_t limit = kMaxPendingPulls * shard_.parameters()->num_blocks();
   if (parked_blocks_ + pull.blocks_size() > limit || sink_.queued_bytes() > shard_.max_queued_bytes()) {
     return absl::ResourceExhaustedError(
         absl::StrCat("worker ", worker_.value(), " asks for more than it reads: ", parked_blocks_,

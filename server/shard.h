@@ -72,6 +72,8 @@ class Shard {
 
   // For tests and metrics; null until the first hello.
   const ParameterShard* parameters() const { return parameters_.get(); }
+  // How many arrays its work has needed so far: constant in the steady state. Any thread.
+  int64_t allocations() const { return pool_.allocations(); }
 
   // What the sessions call.
   //

@@ -13,7 +13,7 @@
 
 namespace ssd {
 
-// `Message`: what the transport writes; with Length() in bytes.
+// `Message`: what the transport writes; with Length() in bytes and Swap().
 template <typename Message>
 class FrameQueue {
  public:
@@ -29,18 +29,22 @@ class FrameQueue {
 
   // The write in flight is done: returns the next one to start, or null.
   const Message* WriteDone() {
+    Message done;  // destroyed after the lock is released: that may return a payload to its pool
     MutexLock lock(&mutex_);
     queued_bytes_ -= messages_.front().Length();
+    done.Swap(&messages_.front());
     messages_.pop_front();
     return messages_.empty() ? nullptr : &messages_.front();
   }
 
   // Nothing is written any more, and what waits behind the write in flight is dropped.
   void Abandon() {
+    std::deque<Message> dropped;  // destroyed after the lock is released, too
     MutexLock lock(&mutex_);
     closed_ = true;
     while (messages_.size() > 1) {
       queued_bytes_ -= messages_.back().Length();
+      dropped.push_back(std::move(messages_.back()));
       messages_.pop_back();
     }
   }
