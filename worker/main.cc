@@ -33,7 +33,8 @@ namespace {
 
 // How long a stopping worker may take: a step under way cannot be cut short.
 constexpr absl::Duration kStopGrace = absl::Seconds(20);
-constexpr absl::Duration kStreamsGrace = absl::Seconds(3);
+// What the farewell has not ended by then is stuck behind a peer that does not read.
+constexpr absl::Duration kStreamsGrace = absl::Seconds(1);
 
 CommandLine Usage() {
   return {.program = "ssd-worker",

@@ -64,6 +64,7 @@ void ParameterClient::Open(ShardId shard) {
   hello_.set_shard(static_cast<uint32_t>(shard.value()));
   WorkerFrame frame;
   *frame.header.mutable_hello() = hello_;
+  VLOG(1) << "hello to " << NameOf(shard);
   state.channel->Send(std::move(frame));
 }
 

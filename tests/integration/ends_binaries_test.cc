@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -149,6 +151,39 @@ INSTANTIATE_TEST_SUITE_P(SigtermAndSigint, EndsSignalTest,
                                            Signalled{"worker 0", SIGINT, 130, "interrupted (SIGINT)"},
                                            Signalled{"shard 0", SIGTERM, 143, "asked to stop (SIGTERM)"},
                                            Signalled{"shard 1", SIGINT, 130, "interrupted (SIGINT)"}));
+
+void ExpectThatAFrozenProcessIsLost(const std::string& victim) {
+  EndsCluster cluster({"cluster.peer_timeout=4s"});
+  std::vector<Process*> processes = {&cluster.StartShard(0), &cluster.StartShard(1), &cluster.StartWorker(0),
+                                     &cluster.StartWorker(1)};
+  EXPECT_TRUE(processes[2]->WaitForLine("step done step=3")) << cluster.Outputs();
+  const auto frozen = std::find_if(processes.begin(), processes.end(),
+                                   [&victim](const Process* process) { return process->name() == victim; });
+  EXPECT_TRUE((*frozen)->Stop());
+  for (Process* process : processes) {
+    if (process == *frozen) continue;
+    EXPECT_THAT(
+        process,
+        EndsWith(200, ContainsRegex(absl::StrCat("exit code=200 .*lost ", victim, ".* at step [0-9]+"))));
+  }
+  // Once it goes on it finds that it was left behind.
+  (*frozen)->Continue();
+  EXPECT_THAT(*frozen, EndsWith(200, HasSubstr("exit code=200 ")));
+}
+
+// A process that stands still keeps its connections; only its silence gives it away.
+TEST(EndsBinariesTest, AFrozenProcessIsALostPeer) {
+  const auto shard = std::async(std::launch::async, ExpectThatAFrozenProcessIsLost, "shard 1");
+  ExpectThatAFrozenProcessIsLost("worker 1");
+}
+
+TEST(EndsBinariesTest, AWorkerThatWaitsForTheShardsEndsWhenItIsAskedTo) {
+  EndsCluster cluster({});
+  Process& worker = cluster.StartWorker(0);
+  ASSERT_TRUE(worker.WaitForLine("hello to shard 1"));
+  worker.Signal(SIGTERM);
+  EXPECT_THAT(&worker, EndsWith(143, HasSubstr("exit code=143 asked to stop (SIGTERM)")));
+}
 
 TEST(EndsBinariesTest, AFullDiskEndsTheServerThatWritesTheMetrics) {
   EndsCluster cluster({});
