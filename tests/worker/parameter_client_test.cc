@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/testing/fake_channel.h"
 #include "tests/testing/manual_executor.h"
 
@@ -56,14 +57,14 @@ class ParameterClientTest : public ::testing::Test {
     client_->Pull(Version(version), {BlockId(0), BlockId(1), BlockId(2), BlockId(3)});
   }
   void Await(int64_t version) {
-    client_->Await(Version(version), [this](Version version,
-                                            std::vector<ParameterClient::PulledBlock> blocks) {
-      std::string text = "v" + std::to_string(version.value());
-      for (const auto& block : blocks) {
-        text += " " + std::to_string(block.id.value()) + "=" + std::to_string(int(block.values.values()[0]));
-      }
-      pulled_.push_back(text);
-    });
+    client_->Await(Version(version),
+                   [this](Version version, std::vector<ParameterClient::PulledBlock> blocks) {
+                     std::string text = absl::StrCat("v", version.value());
+                     for (const auto& block : blocks) {
+                       absl::StrAppend(&text, " ", block.id.value(), "=", block.values.values()[0]);
+                     }
+                     pulled_.push_back(text);
+                   });
   }
   void AnswerAll(uint64_t version) {
     shards_.Block(1, 3, version, {3});
@@ -328,7 +329,7 @@ TEST_F(ParameterClientTest, WhatHappenedToAShardItselfIsALostPeerWithItsName) {
     SetUpAnew();
     BecomeMember();
     shards_.Goodbye(1, code, "no space left");
-    const std::string left = "it left with exit code " + std::to_string(code) + ": no space left";
+    const std::string left = absl::StrCat("it left with exit code ", code, ": no space left");
     EXPECT_THAT(goodbye(0), Pair(200, AllOf(HasSubstr("lost shard 1 (there:2) at step 0"), HasSubstr(left))));
   }
 }
