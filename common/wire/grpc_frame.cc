@@ -45,7 +45,9 @@ std::vector<GrpcArgument> GrpcArguments(absl::Duration peer_timeout) {
       {GRPC_ARG_ALLOW_REUSEPORT, 0},
       {GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1},
       {GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100},
-      {GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100},
+      // In spite of its name: how long an attempt may take, the handshake included. An attempt that is
+      // refused is made again after the other two.
+      {GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000},
       {GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000},
   };
 }
