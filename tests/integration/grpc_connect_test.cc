@@ -1,5 +1,9 @@
 // How the two ends find each other, and part.
 #include <arpa/inet.h>
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -8,8 +12,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/wire/grpc_frame.h"
 #include "server/grpc_server.h"
 #include "tests/run/temporary_directory.h"
 #include "tests/testing/grpc_cluster.h"
@@ -57,6 +63,10 @@ class WaitingListener : public ShardChannel::Listener {
   }
 
   std::optional<ServerFrame> WaitForFrame() { return WaitFor(&WaitingListener::frame_); }
+  bool heard() {
+    MutexLock lock(&mutex_);
+    return frame_.has_value();
+  }
   absl::Status WaitForEnd() {
     return WaitFor(&WaitingListener::closed_)
         .value_or(absl::DeadlineExceededError("the stream is still open"));
@@ -137,6 +147,56 @@ TEST(GrpcServerTest, GoesWhileAClientKeepsItsStreamOpen) {
   server->reset();
   const absl::Status end = client.listener().WaitForEnd();
   EXPECT_TRUE(absl::IsUnavailable(end) || absl::IsCancelled(end)) << end;
+}
+
+// Greets every worker with bytes that are no frame, and with a good frame right after them.
+class RudeService : public grpc::CallbackGenericService {
+ private:
+  class Stream : public grpc::ServerGenericBidiReactor {
+   public:
+    Stream() : garbage_(Bytes("garbage")) { StartWrite(&garbage_); }
+
+   private:
+    static grpc::ByteBuffer Bytes(const std::string& text) {
+      const grpc::Slice slice(text);
+      return grpc::ByteBuffer(&slice, 1);
+    }
+    void OnWriteDone(bool ok) override {
+      if (ok && !std::exchange(greeted_, true)) StartWrite(&welcome_);
+    }
+    void OnCancel() override { Finish(grpc::Status::CANCELLED); }
+    void OnDone() override { delete this; }
+
+    static ServerFrame Welcome() {
+      ServerFrame frame;
+      frame.header.mutable_welcome();
+      return frame;
+    }
+
+    const grpc::ByteBuffer garbage_;
+    const grpc::ByteBuffer welcome_ = ToByteBuffer(Welcome());
+    bool greeted_ = false;
+  };
+
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext*) override {
+    return new Stream;
+  }
+};
+
+TEST(GrpcShardChannelTest, BytesThatAreNoFrameEndTheStreamAndNothingIsHeardAfterThem) {
+  RudeService service;
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterCallbackGenericService(&service);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  ASSERT_NE(server, nullptr);
+  {
+    Client client(absl::StrCat("127.0.0.1:", port));
+    EXPECT_TRUE(absl::IsInvalidArgument(client.listener().WaitForEnd()));
+    EXPECT_FALSE(client.listener().heard());
+  }
+  server->Shutdown();
 }
 
 // gRPC would cut a slow handshake short after its smallest back-off, time and again.
