@@ -60,8 +60,8 @@ constexpr Row kTable[] = {
     {kDuringEvaluation, kWorker1, {200, 200, 200, kKilled}, "worker 1"},
 };
 
-// The first evaluation is of version 10; it keeps a worker busy for about a second.
-const std::vector<std::string> kLongEvaluation = {"evaluation.every=10it", "data.shapes_test=2000"};
+// The first evaluation is of version 10; it keeps a worker busy for about half a second.
+const std::vector<std::string> kLongEvaluation = {"evaluation.every=10it", "data.shapes_test=1000"};
 
 std::vector<std::string> SettingsOf(Moment moment) {
   switch (moment) {
