@@ -1,7 +1,8 @@
 // A strict command line for the binaries: what is not declared is refused, with a suggestion.
 //
-//   CommandLine line{.program = "ssd-worker", .usage = "--id N experiment.yaml", .description = "Trains one
-//   replica."}; line.flags = {{.name = "id", .value = "N", .doc = "Which worker this is, from 0."},
+//   CommandLine line{
+//       .program = "ssd-worker", .usage = "--id N experiment.yaml", .description = "Trains one replica."};
+//   line.flags = {{.name = "id", .value = "N", .doc = "Which worker this is, from 0."},
 //                 {.name = "set", .value = "KEY=VALUE", .doc = "Changes one option.", .repeated = true},
 //                 {.name = "validate_config", .doc = "Checks the file and exits."}};
 //   ASSIGN_OR_RETURN(const ParsedFlags flags, ParseFlags(line, argc, argv));

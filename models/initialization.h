@@ -16,8 +16,7 @@ namespace ssd {
 //   batch norm                        scale 1, shift 0; running mean 0, running variance 1
 //
 // A pure function of the seed and the tensors' names and shapes, so that any process computes the same. Value
-// i of a tensor (in the vector's order) comes from the words z(2i) and z(2i + 1) of a counter-based
-// generator:
+// i of a tensor (in the vector's order) comes from words z(2i) and z(2i + 1) of a counter-based generator:
 //
 //   z(j) = mix(mix(seed + g) ^ fnv1a64(name) + (j + 1) g)   mod 2^64, g = 0x9E3779B97F4A7C15
 //   u(j) = (z(j) >> 11) / 2^53                              in [0, 1)

@@ -1,5 +1,4 @@
-// The layers with one operation each. Tensors are named as in torchvision: "<name>.weight", "<name>.bias",
-// ...
+// The layers with one operation each. Tensors are named as in torchvision: "<name>.weight", "<name>.bias".
 #ifndef SSD_MODELS_LAYERS_H_
 #define SSD_MODELS_LAYERS_H_
 

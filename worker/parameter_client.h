@@ -6,9 +6,8 @@
 //   joining   rendezvous_timeout                                   ending 201
 //   joining,  a channel is lost, a pull unanswered for             ending 200
 //   member    peer_timeout
-//   any       a shard's Goodbye{cause}                             ending with its code, or 200 where the
-//   cause
-//                                                                  concerns that shard alone
+//   any       a shard's Goodbye{cause}                             ending    with its code, or 200 where the
+//                                                                            cause concerns that shard alone
 //   any       End(ending)                                          ending    (a Goodbye goes to every shard)
 //   ending    every channel has closed, or a few seconds           ended     (on_end is called, once)
 //

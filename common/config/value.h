@@ -1,10 +1,11 @@
 // One option's value: from text to its field, and back. Pure functions.
 //
-//   a number      0.1  1e-4  -3                     never 010 (octal to some), +1, 0x10, nan, inf or "1" in
-//   quotes seconds       30s  500ms  5m  2h                (UNIT_SECONDS) bytes         4096  64KiB  1MiB
-//   1GiB           (UNIT_BYTES) TrainingTime  10ep  2.5ep  500it                epochs, or steps of the whole
-//   cluster bool          true  false                       never yes, no, on, off auto          leaves the
-//   field absent           (rules.auto)
+//   a number      0.1  1e-4  -3             never 010 (octal to some), +1, 0x10, nan, inf or "1" in quotes
+//   seconds       30s  500ms  5m  2h        (UNIT_SECONDS)
+//   bytes         4096  64KiB  1MiB  1GiB   (UNIT_BYTES)
+//   TrainingTime  10ep  2.5ep  500it        epochs, or steps of the whole cluster
+//   bool          true  false               never yes, no, on, off
+//   auto          leaves the field absent   (rules.auto)
 #ifndef SSD_COMMON_CONFIG_VALUE_H_
 #define SSD_COMMON_CONFIG_VALUE_H_
 

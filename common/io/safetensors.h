@@ -1,11 +1,11 @@
-// Named tensors in one file, in the format that Hugging Face's safetensors defines and PyTorch's users
-// exchange:
+// Named tensors in one file, in the format that Hugging Face's safetensors defines and PyTorch's users share:
 //
 //   +-----------+----------------------------------------+------------------------------+
 //   | u64 LE  N | N bytes of JSON, padded with spaces    | the tensors' values, LE      |
 //   +-----------+----------------------------------------+------------------------------+
-//   {"__metadata__": {"format": "pt"}, "fc.bias": {"dtype": "F32", "shape": [10], "data_offsets": [begin,
-//   end]}, ...}
+//
+//   {"__metadata__": {"format": "pt"},
+//    "fc.bias": {"dtype": "F32", "shape": [10], "data_offsets": [begin, end]}, ...}
 //
 // Offsets count from the first byte after the JSON. The tensors cover the values without holes or overlaps. N
 // is at most 100,000,000. https://github.com/huggingface/safetensors

@@ -23,8 +23,8 @@ struct Progress {
   void Add(const MetricsRecord& record);
 };
 
-// epoch 3/10  62%|######    | 2421/3910 [08:11<04:59, 4.9 it/s] loss 1.284 acc 0.536 test 0.561 620 samples/s
-// wait 3%
+// epoch 3/10  62%|######    | 2421/3910 [08:11<04:59, 4.9 it/s] loss 1.284 acc 0.536 test 0.561 ...
+// ... 620 samples/s wait 3%
 //
 // in at most `width` columns. Where they do not fit, first the bar shrinks, then wait, samples/s, test, acc,
 // the bar and the time go, in this order; a line that is still too long is cut. Pure functions, all of these.

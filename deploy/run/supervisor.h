@@ -1,14 +1,16 @@
 // Decides how a group of child processes comes to its end, and which of them is the reason.
 //
-//   from       event                              to         action
-//   running    a child fails                      winding    deadline = now + peer_timeout + 5 s
-//   running    the last worker ends with 0        winding    the same: servers end by themselves when workers
-//   are done winding    deadline                           stopping   SIGTERM to the living; deadline = now +
-//   grace running,   SIGINT, SIGTERM or SIGHUP          stopping   the signal (SIGTERM for SIGHUP) to the
-//   living; winding                                                  deadline = now + peer_timeout + 5 s:
-//   they finish a period stopping   deadline, or a SIGINT that is not  killing    SIGKILL to the living
-//              the first signal
-//   any        the last child ended               done
+//   from      event                             to        action
+//   running   a child fails                     winding   deadline = now + peer_timeout + 5 s
+//   running   the last worker ends with 0       winding   the same: servers end by themselves when workers
+//                                                         are done
+//   winding   deadline                          stopping  SIGTERM to the living; deadline = now + grace
+//   running,  SIGINT, SIGTERM or SIGHUP         stopping  the signal (SIGTERM for SIGHUP) to the living;
+//   winding                                               deadline = now + peer_timeout + 5 s: they finish
+//                                                         a period
+//   stopping  deadline, or a SIGINT that is     killing   SIGKILL to the living
+//             not the first signal
+//   any       the last child ended              done
 //
 // The first cause: a child's failure is a cause or, where it says that others were lost or never came (200,
 // 201), a consequence. The earliest cause wins; without one, the earliest consequence. How a child ends once

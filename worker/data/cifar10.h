@@ -2,8 +2,7 @@
 //
 //   data_batch_1.bin .. data_batch_5.bin, test_batch.bin: 10,000 records each
 //   record, 3073 bytes:  label (0..9) | 1024 red | 1024 green | 1024 blue     each plane row by row, 32 x 32
-//   batches.meta.txt:    the ten names, one a line, in label order; may be missing, as the names are well
-//   known
+//   batches.meta.txt:    the ten names, one a line, in label order; may be missing, as they are well known
 #ifndef SSD_WORKER_DATA_CIFAR10_H_
 #define SSD_WORKER_DATA_CIFAR10_H_
 
