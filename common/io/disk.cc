@@ -6,33 +6,13 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "common/io/errno_status.h"
 #include "common/status_macros.h"
 
 namespace ssd {
 namespace {
-
-absl::Status ErrnoStatus(const std::string& path, absl::string_view what) {
-  const int error = errno;
-  const std::string message = absl::StrCat(path, ": cannot ", what, ": ", std::strerror(error));
-  switch (error) {
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-      return absl::ResourceExhaustedError(message);
-    case ENOENT:
-    case ENOTDIR:
-      return absl::NotFoundError(message);
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return absl::PermissionDeniedError(message);
-    default:
-      return absl::UnknownError(message);
-  }
-}
 
 class PosixFile : public WritableFile {
  public:
@@ -45,7 +25,7 @@ class PosixFile : public WritableFile {
     while (!data.empty()) {
       const ssize_t n = ::write(fd_, data.data(), data.size());
       if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return ErrnoStatus(path_, "write");
+      if (n < 0) return ErrnoStatus(errno, path_, "write");
       data.remove_prefix(n);
     }
     return absl::OkStatus();
@@ -53,10 +33,10 @@ class PosixFile : public WritableFile {
 
   absl::Status SyncAndClose() override {
     // Some file systems cannot sync (EINVAL on pipes and the like); that is no lost write.
-    if (::fsync(fd_) != 0 && errno != EINVAL) return ErrnoStatus(path_, "sync");
+    if (::fsync(fd_) != 0 && errno != EINVAL) return ErrnoStatus(errno, path_, "sync");
     const int fd = fd_;
     fd_ = -1;
-    if (::close(fd) != 0) return ErrnoStatus(path_, "close");
+    if (::close(fd) != 0) return ErrnoStatus(errno, path_, "close");
     return absl::OkStatus();
   }
 
@@ -69,7 +49,7 @@ class PosixDisk : public Disk {
  public:
   absl::StatusOr<std::string> ReadFile(const std::string& path) override {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return ErrnoStatus(path, "open");
+    if (fd < 0) return ErrnoStatus(errno, path, "open");
     std::string content;
     struct stat info;
     if (::fstat(fd, &info) == 0 && info.st_size > 0) content.reserve(info.st_size);
@@ -78,7 +58,7 @@ class PosixDisk : public Disk {
       const ssize_t n = ::read(fd, chunk, sizeof chunk);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) {
-        const absl::Status status = ErrnoStatus(path, "read");
+        const absl::Status status = ErrnoStatus(errno, path, "read");
         ::close(fd);
         return status;
       }
@@ -91,25 +71,27 @@ class PosixDisk : public Disk {
 
   absl::StatusOr<std::unique_ptr<WritableFile>> Create(const std::string& path) override {
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0) return ErrnoStatus(path, "create");
+    if (fd < 0) return ErrnoStatus(errno, path, "create");
     return std::make_unique<PosixFile>(path, fd);
   }
 
   absl::Status Rename(const std::string& from, const std::string& to) override {
-    if (::rename(from.c_str(), to.c_str()) != 0) return ErrnoStatus(from, absl::StrCat("rename to ", to));
-    return absl::OkStatus();
+    if (::rename(from.c_str(), to.c_str()) == 0) return absl::OkStatus();
+    const int error = errno;
+    return ErrnoStatus(error, from, absl::StrCat("rename to ", to));
   }
 
   absl::Status Remove(const std::string& path) override {
-    if (::unlink(path.c_str()) != 0) return ErrnoStatus(path, "remove");
+    if (::unlink(path.c_str()) != 0) return ErrnoStatus(errno, path, "remove");
     return absl::OkStatus();
   }
 
   absl::Status SyncDirectory(const std::string& path) override {
     const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return ErrnoStatus(path, "open");
+    if (fd < 0) return ErrnoStatus(errno, path, "open");
     const int result = ::fsync(fd);
-    const absl::Status status = result == 0 || errno == EINVAL ? absl::OkStatus() : ErrnoStatus(path, "sync");
+    const absl::Status status =
+        result == 0 || errno == EINVAL ? absl::OkStatus() : ErrnoStatus(errno, path, "sync");
     ::close(fd);
     return status;
   }

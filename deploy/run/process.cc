@@ -11,19 +11,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/io/errno_status.h"
 
 extern char** environ;
 
 namespace ssd {
 namespace {
-
-absl::Status LogStatus(const std::string& path, int error) {
-  const std::string message = absl::StrCat(path, ": cannot open the log: ", std::strerror(error));
-  if (error == ENOSPC || error == EDQUOT) return absl::ResourceExhaustedError(message);
-  if (error == ENOENT || error == ENOTDIR) return absl::NotFoundError(message);
-  if (error == EACCES || error == EPERM || error == EROFS) return absl::PermissionDeniedError(message);
-  return absl::UnknownError(message);
-}
 
 // This process's environment with `changes` on top, as "NAME=value".
 std::vector<std::string> Environment(const std::map<std::string, std::string>& changes) {
@@ -86,7 +79,7 @@ class Descriptor {
 
 absl::StatusOr<pid_t> Spawn(const Command& command) {
   Descriptor log(::open(command.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-  if (log.get() < 0) return LogStatus(command.log_path, errno);
+  if (log.get() < 0) return ErrnoStatus(errno, command.log_path, "open the log");
   Descriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   int pipe[2];
   if (input.get() < 0 || ::pipe2(pipe, O_CLOEXEC) != 0) {

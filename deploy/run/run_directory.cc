@@ -3,31 +3,17 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/io/errno_status.h"
 #include "common/status_macros.h"
 
 namespace ssd {
 namespace {
 
 absl::Status MakeStatus(const std::string& path, int error) {
-  const std::string message = absl::StrCat(path, ": cannot make the folder: ", std::strerror(error));
-  switch (error) {
-    case ENOSPC:
-    case EDQUOT:
-      return absl::ResourceExhaustedError(message);
-    case ENOENT:
-    case ENOTDIR:
-      return absl::NotFoundError(message);
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return absl::PermissionDeniedError(message);
-    default:
-      return absl::UnknownError(message);
-  }
+  return ErrnoStatus(error, path, "make the folder");
 }
 
 }  // namespace
