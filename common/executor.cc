@@ -31,20 +31,17 @@ ThreadExecutor::~ThreadExecutor() {
 }
 
 void ThreadExecutor::Post(Task task) {
-  {
-    MutexLock lock(&mutex_);
-    if (stopping_) return;
-    tasks_.push_back(std::move(task));
-  }
+  // Notified under the lock: once the task has run, the executor may go.
+  MutexLock lock(&mutex_);
+  if (stopping_) return;
+  tasks_.push_back(std::move(task));
   wake_.NotifyOne();
 }
 
 void ThreadExecutor::PostAfter(absl::Duration delay, Task task) {
-  {
-    MutexLock lock(&mutex_);
-    if (stopping_) return;
-    timers_.emplace(Clock::Real().Steady() + delay, std::move(task));
-  }
+  MutexLock lock(&mutex_);
+  if (stopping_) return;
+  timers_.emplace(Clock::Real().Steady() + delay, std::move(task));
   wake_.NotifyOne();
 }
 

@@ -33,7 +33,8 @@ class Model {
 
   // layout().parameters.size() floats: the local weights x. Callers write them between passes.
   virtual std::span<float> parameters() = 0;
-  // layout().buffers.size() floats: this replica's own running statistics, which training passes renew.
+  // layout().buffers.size() floats: this replica's own running statistics, which training passes renew, before they
+  // call GradientReady for the first time.
   virtual std::span<float> buffers() = 0;
 
   // Computes the gradient of the batch's mean loss at parameters() into `gradient`

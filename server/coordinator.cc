@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <initializer_list>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
@@ -23,55 +24,59 @@ absl::Status CheckNumbers(std::initializer_list<double> numbers) {
 }  // namespace
 
 template <typename Message>
-absl::StatusOr<Message*> Coordinator::AddTo(std::map<uint64_t, Sum<Message>>& sums, uint64_t key,
-                                            WorkerId worker) {
-  if (sums.size() >= kMaxOpenSums && !sums.contains(key)) {
+absl::StatusOr<Coordinator::Parts<Message>> Coordinator::Complete(std::map<uint64_t, Parts<Message>>& open,
+                                                                  uint64_t key, WorkerId worker,
+                                                                  const Message& part) {
+  if (open.size() >= kMaxOpenSums && !open.contains(key)) {
     return absl::InvalidArgumentError(absl::StrCat("worker ", worker.value(), " reports ", key, ": ",
-                                                   sums.size(), " others wait for the other workers"));
+                                                   open.size(), " others wait for the other workers"));
   }
-  Sum<Message>& sum = sums[key];
-  sum.given.resize(num_workers_, false);
-  if (sum.given[worker.value()]) {
+  Parts<Message>& parts = open[key];
+  if (!parts.emplace(worker, part).second) {
     return absl::InvalidArgumentError(
         absl::StrCat("worker ", worker.value(), " has reported ", key, " before"));
   }
-  sum.given[worker.value()] = true;
-  ++sum.count;
-  return &sum.total;
+  if (static_cast<int>(parts.size()) < num_workers_) return Parts<Message>();
+  Parts<Message> complete = std::move(parts);
+  open.erase(key);
+  return complete;
 }
 
 absl::Status Coordinator::Add(WorkerId worker, const v1::Report& report) {
   RETURN_IF_ERROR(
       CheckNumbers({report.loss_sum(), report.seconds(), report.data_seconds(), report.compute_seconds(),
                     report.local_update_seconds(), report.push_seconds(), report.wait_seconds()}));
-  ASSIGN_OR_RETURN(v1::Report * total, AddTo(reports_, report.step(), worker));
-  total->set_step(report.step());
-  total->set_steps(report.steps());
-  total->set_loss_sum(total->loss_sum() + report.loss_sum());
-  total->set_correct(total->correct() + report.correct());
-  total->set_samples(total->samples() + report.samples());
-  total->set_seconds(total->seconds() + report.seconds());
-  total->set_data_seconds(total->data_seconds() + report.data_seconds());
-  total->set_compute_seconds(total->compute_seconds() + report.compute_seconds());
-  total->set_local_update_seconds(total->local_update_seconds() + report.local_update_seconds());
-  total->set_push_seconds(total->push_seconds() + report.push_seconds());
-  total->set_wait_seconds(total->wait_seconds() + report.wait_seconds());
-  if (reports_[report.step()].count < num_workers_) return absl::OkStatus();
-  const v1::Report sum = *total;
-  reports_.erase(report.step());
+  ASSIGN_OR_RETURN(const Parts<v1::Report> parts, Complete(reports_, report.step(), worker, report));
+  if (parts.empty()) return absl::OkStatus();
+  v1::Report sum;
+  sum.set_step(report.step());
+  sum.set_steps(report.steps());
+  for (const auto& [from, part] : parts) {
+    sum.set_loss_sum(sum.loss_sum() + part.loss_sum());
+    sum.set_correct(sum.correct() + part.correct());
+    sum.set_samples(sum.samples() + part.samples());
+    sum.set_seconds(sum.seconds() + part.seconds());
+    sum.set_data_seconds(sum.data_seconds() + part.data_seconds());
+    sum.set_compute_seconds(sum.compute_seconds() + part.compute_seconds());
+    sum.set_local_update_seconds(sum.local_update_seconds() + part.local_update_seconds());
+    sum.set_push_seconds(sum.push_seconds() + part.push_seconds());
+    sum.set_wait_seconds(sum.wait_seconds() + part.wait_seconds());
+  }
   return observer_.OnReport(sum, num_workers_);
 }
 
 absl::Status Coordinator::Add(WorkerId worker, const v1::Evaluated& evaluated) {
   RETURN_IF_ERROR(CheckNumbers({evaluated.loss_sum()}));
-  ASSIGN_OR_RETURN(v1::Evaluated * total, AddTo(evaluations_, evaluated.version(), worker));
-  total->set_version(evaluated.version());
-  total->set_loss_sum(total->loss_sum() + evaluated.loss_sum());
-  total->set_correct(total->correct() + evaluated.correct());
-  total->set_samples(total->samples() + evaluated.samples());
-  if (evaluations_[evaluated.version()].count < num_workers_) return absl::OkStatus();
-  const v1::Evaluated sum = *total;
-  evaluations_.erase(evaluated.version());
+  ASSIGN_OR_RETURN(const Parts<v1::Evaluated> parts,
+                   Complete(evaluations_, evaluated.version(), worker, evaluated));
+  if (parts.empty()) return absl::OkStatus();
+  v1::Evaluated sum;
+  sum.set_version(evaluated.version());
+  for (const auto& [from, part] : parts) {
+    sum.set_loss_sum(sum.loss_sum() + part.loss_sum());
+    sum.set_correct(sum.correct() + part.correct());
+    sum.set_samples(sum.samples() + part.samples());
+  }
   return observer_.OnEvaluation(sum);
 }
 

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <map>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -40,20 +39,20 @@ class Coordinator {
   absl::Status Add(WorkerId worker, const v1::Evaluated& evaluated);
 
  private:
+  // What the workers have given, by worker: added up in their order once complete, as the sum of more than two
+  // doubles depends on it.
   template <typename Message>
-  struct Sum {
-    Message total;
-    std::vector<bool> given;
-    int count = 0;
-  };
+  using Parts = std::map<WorkerId, Message>;
+  // Keeps `part`; returns all parts when it was the last one.
   template <typename Message>
-  absl::StatusOr<Message*> AddTo(std::map<uint64_t, Sum<Message>>& sums, uint64_t key, WorkerId worker);
+  absl::StatusOr<Parts<Message>> Complete(std::map<uint64_t, Parts<Message>>& open, uint64_t key,
+                                          WorkerId worker, const Message& part);
 
   const int num_workers_;
   RunObserver& observer_;
   Generation generation_;
-  std::map<uint64_t, Sum<v1::Report>> reports_;         // by step
-  std::map<uint64_t, Sum<v1::Evaluated>> evaluations_;  // by version
+  std::map<uint64_t, Parts<v1::Report>> reports_;         // by step
+  std::map<uint64_t, Parts<v1::Evaluated>> evaluations_;  // by version
 };
 
 }  // namespace ssd

@@ -14,12 +14,17 @@ namespace {
 // pulls.
 constexpr int64_t kMaxPendingPulls = 2;
 
+// In one report: sums of as many as a run can have workers and steps stay within 64 bits.
+constexpr uint64_t kMaxSamples = uint64_t{1} << 32;
+
 }  // namespace
 
 Session::Session(Shard& shard, FrameSink& sink) : shard_(shard), sink_(sink), last_heard_(shard.Now()) {}
 
 void Session::OnFrame(WorkerFrame frame, absl::AnyInvocable<void()> consumed) {
   last_heard_ = shard_.Now();
+  // A goodbye overtakes pushes that are held: what they are part of ends.
+  if (frame.header.has_goodbye() && state_ == State::kMember) inbox_.clear();
   inbox_.push_back({std::move(frame), std::move(consumed)});
   HandleAll();
 }
@@ -69,15 +74,8 @@ absl::Status Session::Handle(WorkerFrame& frame) {
     case v1::WorkerHeader::kPull:
       return HandlePull(header.pull());
     case v1::WorkerHeader::kReport:
-    case v1::WorkerHeader::kEvaluated: {
-      Coordinator* coordinator = shard_.coordinator();
-      if (coordinator == nullptr) return absl::InvalidArgumentError("reports go to shard 0");
-      const absl::Status status = header.has_report() ? coordinator->Add(worker_, header.report())
-                                                      : coordinator->Add(worker_, header.evaluated());
-      if (status.ok() || status.code() == absl::StatusCode::kInvalidArgument) return status;
-      shard_.OnStorageFailed(status);
-      return absl::OkStatus();
-    }
+    case v1::WorkerHeader::kEvaluated:
+      return HandleReport(header);
     default:
       return absl::InvalidArgumentError("a frame of no known kind");
   }
@@ -114,6 +112,37 @@ absl::Status Session::HandlePush(WorkerFrame& frame) {
   RETURN_IF_ERROR(EndIfDiverged(shard_.mutable_parameters().Push(
       worker_, BlockId(push.block()), Step(static_cast<int64_t>(push.step())), std::move(gradient))));
   shard_.RetryHeld();
+  return absl::OkStatus();
+}
+
+absl::Status Session::HandleReport(const v1::WorkerHeader& header) {
+  Coordinator* coordinator = shard_.coordinator();
+  if (coordinator == nullptr) return absl::InvalidArgumentError("reports go to shard 0");
+  const SyncSchedule& schedule = shard_.parameters()->schedule();
+  const uint64_t last = static_cast<uint64_t>(schedule.last_version().value());
+  absl::Status status;
+  if (header.has_report()) {
+    const v1::Report& report = header.report();
+    if (report.step() < 1 || report.step() > last || report.steps() > report.step() ||
+        report.samples() > kMaxSamples || report.correct() > report.samples()) {
+      return absl::InvalidArgumentError(absl::StrCat("a report of ", report.steps(), " steps up to ",
+                                                     report.step(), " of ", last, ", with ", report.correct(),
+                                                     " of ", report.samples(), " samples correct"));
+    }
+    status = coordinator->Add(worker_, report);
+  } else {
+    const v1::Evaluated& evaluated = header.evaluated();
+    if (evaluated.version() > last ||
+        !schedule.IsEvaluated(Version(static_cast<int64_t>(evaluated.version()))) ||
+        evaluated.samples() > kMaxSamples || evaluated.correct() > evaluated.samples()) {
+      return absl::InvalidArgumentError(absl::StrCat("an evaluation of version ", evaluated.version(),
+                                                     " with ", evaluated.correct(), " of ",
+                                                     evaluated.samples(), " samples correct"));
+    }
+    status = coordinator->Add(worker_, evaluated);
+  }
+  if (status.ok() || status.code() == absl::StatusCode::kInvalidArgument) return status;
+  shard_.OnStorageFailed(status);
   return absl::OkStatus();
 }
 

@@ -67,6 +67,7 @@ class Session {
   absl::Status HandleGoodbye(const v1::Goodbye& goodbye);
   absl::Status HandlePush(WorkerFrame& frame);
   absl::Status HandlePull(const v1::Pull& pull);
+  absl::Status HandleReport(const v1::WorkerHeader& header);
   // A value that is not finite is no fault of the frame: it ends the run, not the stream alone.
   absl::Status EndIfDiverged(absl::Status status);
   void Fail(const absl::Status& status);

@@ -10,10 +10,11 @@
 namespace ssd {
 namespace {
 
-constexpr int kProtocol = 1;
 constexpr int kMaxTensors = 10'000;
 constexpr int64_t kMaxBlocks = 1 << 20;  // a terabyte in the largest automatic blocks
 constexpr absl::Duration kNoticeInterval = absl::Seconds(5);
+// A worker that is only silent here may wait for somebody at another shard, which accuses first.
+constexpr absl::Duration kSilenceGrace = absl::Seconds(2);
 
 // The shape of one vector; InvalidArgument where a peer's numbers cannot be one.
 absl::StatusOr<ParameterLayout> ReadLayout(
@@ -178,9 +179,11 @@ absl::Status Shard::Join(Session& session, const v1::Hello& hello) {
   if (member != nullptr || done_[hello.worker()]) {
     const bool newer = member != nullptr && session.incarnation() > member->incarnation();
     if (!newer) {
-      session.SendGoodbye({.code = kExitFenced,
-                           .message = absl::StrCat("a newer incarnation of worker ", hello.worker(),
-                                                   " is a member of this run")});
+      session.SendGoodbye(
+          {.code = kExitFenced,
+           .message =
+               absl::StrCat(member != nullptr ? "a newer incarnation of worker " : "worker ", hello.worker(),
+                            member != nullptr ? " is a member of this run" : " has finished this run")});
       return absl::AbortedError("an older incarnation");
     }
     Fence(*member, session);
@@ -214,13 +217,13 @@ void Shard::Fence(Session& older, Session& newer) {
 
 absl::StatusOr<bool> Shard::AcceptGeneration(Generation generation) {
   if (generation < generation_) return false;
-  if (generation > generation_) {
-    if (coordinator_ != nullptr) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("generation ", generation.value(), " has not begun, this is ", generation_.value()));
-    }
-    generation_ = generation;
+  if (generation == generation_) return true;
+  // As long as no membership changes there is one generation, and shards without the coordinator learn of it here.
+  if (coordinator_ != nullptr || generation != Generation(1)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("generation ", generation.value(), " has not begun, this is ", generation_.value()));
   }
+  generation_ = generation;
   return true;
 }
 
@@ -256,7 +259,8 @@ void Shard::OnMemberGoodbye(const Session& session, const v1::Goodbye& goodbye) 
 }
 
 void Shard::RetryHeld() {
-  if (!options_.deterministic) return;
+  if (!options_.deterministic || parameters_->CompleteVersion() == retried_version_) return;
+  retried_version_ = parameters_->CompleteVersion();
   for (const std::unique_ptr<Session>& session : sessions_) session->Retry();
 }
 
@@ -295,22 +299,35 @@ void Shard::CheckProgress() {
   const Version version = parameters_->CompleteVersion();
   if (version != last_version_ || stragglers.empty()) {
     last_version_ = version;
-    last_progress_ = last_notice_ = now;
-    return;
+    last_progress_ = now;
   }
-  const absl::Duration waited = now - last_progress_;
-  const std::string who =
-      absl::StrJoin(stragglers, ", ", [](std::string* out, const ParameterShard::Straggler& each) {
-        absl::StrAppend(out, "worker ", each.worker.value(), " at step ", each.step.value());
-      });
-  if (waited >= options_.peer_timeout) {
+  std::vector<std::string> who;
+  absl::Duration waited, allowed = options_.peer_timeout;
+  if (!stragglers.empty()) {
+    waited = now - last_progress_;
+    for (const ParameterShard::Straggler& each : stragglers) {
+      who.push_back(absl::StrCat("worker ", each.worker.value(), " at step ", each.step.value()));
+    }
+  } else {
+    // Nobody waits for another's gradient: all compute, or the last version is there and some have not said goodbye.
+    allowed += kSilenceGrace;
+    for (const Session* member : members_) {
+      if (member == nullptr || now - member->last_heard() < std::min(kNoticeInterval, options_.peer_timeout))
+        continue;
+      waited = std::max(waited, now - member->last_heard());
+      who.push_back(absl::StrCat("worker ", member->worker().value(), " ", StepName()));
+    }
+  }
+  if (who.empty()) return;
+  const std::string names = absl::StrJoin(who, ", ");
+  const std::string since = absl::FormatDuration(absl::Trunc(waited, absl::Milliseconds(100)));
+  if (waited >= allowed) {
     End({.code = kExitPeerLost,
-         .message = absl::StrCat("lost ", who, ": nothing for peer_timeout ",
-                                 absl::FormatDuration(options_.peer_timeout), " while others wait")});
-  } else if (now - last_notice_ >= kNoticeInterval) {
+         .message = absl::StrCat("lost ", names, ": nothing for ", since, ", peer_timeout is ",
+                                 absl::FormatDuration(options_.peer_timeout))});
+  } else if (waited >= kNoticeInterval && now - last_notice_ >= kNoticeInterval) {
     last_notice_ = now;
-    LOG(INFO) << "waiting for the gradient of " << who
-              << " since=" << absl::Trunc(waited, absl::Milliseconds(100));
+    LOG(INFO) << "waiting for " << names << " since=" << since;
   }
 }
 

@@ -80,7 +80,7 @@ class Shard {
   // Makes the session a member. FailedPrecondition: the hello disagrees with this shard's configuration or
   // with the first hello; names the field. InvalidArgument: malformed. Aborted: the run goes on without it.
   absl::Status Join(Session& session, const v1::Hello& hello);
-  // Whether a frame of this generation counts: older ones do not, newer ones are learned. FailedPrecondition:
+  // Whether a frame of this generation counts: older ones do not, the first one is learned. FailedPrecondition:
   // a generation that the coordinator has not begun.
   absl::StatusOr<bool> AcceptGeneration(Generation generation);
   void OnMemberLost(const Session& session, const absl::Status& status);
@@ -140,6 +140,7 @@ class Shard {
   absl::Duration last_progress_;  // steady time when the complete version last rose or nothing was under way
   absl::Duration last_notice_;    // steady time of the last line about waiting
   Version last_version_;
+  Version retried_version_;  // at which held pushes were looked at last
   // Gone with this object: a timer may outlive it.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -10,7 +10,6 @@
 namespace ssd {
 namespace {
 
-constexpr int kProtocol = 1;
 constexpr absl::Duration kNoticeInterval = absl::Seconds(5);
 constexpr absl::Duration kRetryInterval = absl::Milliseconds(200);
 // How long the shards' answers to a goodbye are waited for.
@@ -170,7 +169,7 @@ void ParameterClient::OnFrame(ShardId shard, ServerFrame frame) {
 }
 
 void ParameterClient::OnWelcome(ShardId shard, Generation generation) {
-  generation_ = std::max(generation_, generation);
+  if (shard == ShardId(0)) generation_ = generation;
   shards_[shard.value()].welcomed = true;
   if (!std::all_of(shards_.begin(), shards_.end(), [](const Shard& each) { return each.welcomed; })) return;
   LOG(INFO) << "joined worker=" << options_.worker << " shards=" << shards_.size()

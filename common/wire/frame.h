@@ -20,6 +20,8 @@
 
 namespace ssd {
 
+inline constexpr int kProtocol = 1;  // what both sides of a stream must speak: Hello.protocol
+
 inline constexpr size_t kMaxHeaderBytes = 4 << 20;   // a hello with the tensors of a large model
 inline constexpr size_t kMaxPayloadBytes = 8 << 20;  // the largest block
 inline constexpr size_t kMaxFrameBytes = kMaxHeaderBytes + kMaxPayloadBytes + 32;

@@ -133,7 +133,7 @@ class GrpcSessionTest : public ::testing::Test {
   BufferPool pool_;
   Shard shard_{{.plan =
                     [](int64_t) {
-                      return ShardPlan{std::make_shared<SyncSchedule>(SyncScheduleOptions{}),
+                      return ShardPlan{std::make_shared<SyncSchedule>(SyncScheduleOptions{.total_steps = 1000}),
                                        std::make_shared<LearningRate>(LearningRateOptions{})};
                     }},
                executor_,

@@ -16,7 +16,7 @@ class Recorder : public RunObserver {
  public:
   absl::Status OnReport(const v1::Report& sum, int workers) override {
     reports.push_back(sum);
-    EXPECT_EQ(workers, 2);
+    EXPECT_EQ(workers, num_workers);
     return status;
   }
   absl::Status OnEvaluation(const v1::Evaluated& sum) override {
@@ -24,6 +24,7 @@ class Recorder : public RunObserver {
     return status;
   }
 
+  int num_workers = 2;
   std::vector<v1::Report> reports;
   std::vector<v1::Evaluated> evaluations;
   absl::Status status;
@@ -65,6 +66,23 @@ TEST(CoordinatorTest, ReportsOfAllWorkersAreAddedUp) {
     v1::Report sum = ReportOf(20, 3.5, 12, 96);
     return sum.SerializeAsString();
   }());
+}
+
+TEST(CoordinatorTest, SumsDoNotDependOnTheOrderOfArrival) {
+  const std::vector<double> losses = {1e16, 1, -1e16};  // in another order their sum is 1 or 0
+  std::vector<double> sums;
+  for (const std::vector<int>& order : {std::vector<int>{0, 1, 2}, {2, 0, 1}, {1, 2, 0}}) {
+    Recorder recorder;
+    recorder.num_workers = 3;
+    Coordinator coordinator(3, recorder);
+    for (const int worker : order) {
+      EXPECT_OK(coordinator.Add(WorkerId(worker), ReportOf(20, losses[worker], 1, 1)));
+      EXPECT_OK(coordinator.Add(WorkerId(worker), EvaluatedOf(20, losses[worker], 1)));
+    }
+    sums.push_back(recorder.reports.at(0).loss_sum());
+    EXPECT_EQ(recorder.evaluations.at(0).loss_sum(), sums.back());
+  }
+  EXPECT_THAT(sums, ::testing::Each((losses[0] + losses[1]) + losses[2]));
 }
 
 TEST(CoordinatorTest, ReportsOfDifferentStepsDoNotMix) {

@@ -135,14 +135,19 @@ TEST_F(SessionTest, OtherShardsLearnTheGenerationFromTheirMembers) {
   Say(alice, hello);
   ASSERT_TRUE(alice.welcomed());
   EXPECT_EQ(alice.sent[0].header.generation(), 0u);
-  v1::WorkerHeader header = Header(/*generation=*/4);
+  v1::WorkerHeader header = Header(/*generation=*/1);
   header.mutable_initial()->set_block(1);
   Give(alice, header, {1});
-  EXPECT_EQ(shard_->generation(), Generation(4));
-  header = Header(/*generation=*/3);
+  EXPECT_EQ(shard_->generation(), Generation(1));
+  header = Header(/*generation=*/0);
   header.mutable_initial()->set_block(1);
   Give(alice, header, {1});
   EXPECT_FALSE(alice.closed.has_value()) << "older ones are dropped";
+  // One member's frame must not make those of all others old.
+  Give(alice, Header(/*generation=*/uint64_t{1} << 62));
+  ASSERT_TRUE(alice.closed.has_value());
+  EXPECT_THAT(*alice.closed, StatusIs(Code::kFailedPrecondition, HasSubstr("has not begun")));
+  EXPECT_EQ(shard_->generation(), Generation(1));
 }
 
 TEST_F(MemberTest, InitialWeightsComeFromWorker0) {
@@ -207,6 +212,28 @@ TEST_F(SessionTest, ReportsGoToShard0) {
   EXPECT_THAT(*alice.closed, StatusIs(Code::kInvalidArgument, HasSubstr("reports go to shard 0")));
 }
 
+// Numbers that would overflow, or that no run can have.
+TEST_F(SessionTest, ReportsOfWhatTheRunDoesNotHaveAreRefused) {
+  const auto refuse = [this](auto fill) {
+    Make({.num_workers = 1});
+    FakeStream& alice = Join(0);
+    v1::WorkerHeader header = Header();
+    fill(header);
+    Give(alice, header);
+    return alice.closed.has_value() && alice.closed->code() == Code::kInvalidArgument;
+  };
+  EXPECT_TRUE(refuse([](v1::WorkerHeader& header) { header.mutable_report()->set_step(0); }));
+  EXPECT_TRUE(refuse([](v1::WorkerHeader& header) { header.mutable_report()->set_step(3); }));
+  EXPECT_TRUE(refuse([](v1::WorkerHeader& header) { header.mutable_report()->set_step(uint64_t{1} << 63); }));
+  EXPECT_TRUE(refuse([](v1::WorkerHeader& header) {
+    header.mutable_report()->set_step(1);
+    header.mutable_report()->set_samples(uint64_t{1} << 63);
+  }));
+  EXPECT_TRUE(refuse([](v1::WorkerHeader& header) { header.mutable_evaluated()->set_version(1); }))
+      << "the schedule evaluates version 2 alone";
+  EXPECT_FALSE(refuse([](v1::WorkerHeader& header) { header.mutable_evaluated()->set_version(2); }));
+}
+
 class DeterministicMemberTest : public MemberTest {
  protected:
   DeterministicMemberTest() {
@@ -225,6 +252,12 @@ TEST_F(DeterministicMemberTest, APushThatIsTooEarlyIsHeldWithAllThatFollowsIt) {
   EXPECT_EQ(alice_->consumed, 3 + 5);
   EXPECT_THAT(alice_->sent, SizeIs(1));
   EXPECT_THAT(ending(), Pair(-1, ""));
+}
+
+TEST_F(DeterministicMemberTest, AGoodbyeOvertakesAPushThatIsHeld) {
+  for (uint64_t step : {0, 1, 2, 3}) Push(*alice_, step);
+  SayGoodbye(*alice_, 4, "the loss of worker 0 is not finite");
+  EXPECT_THAT(ending(), Pair(4, "the loss of worker 0 is not finite"));
 }
 
 TEST_F(DeterministicMemberTest, APushBeyondTheEndIsRefusedAndNotHeld) {

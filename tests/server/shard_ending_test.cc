@@ -87,7 +87,7 @@ TEST_F(EndingTest, ASilentWorkerIsNamedWithItsStepAfterPeerTimeout) {
   executor_.Advance(absl::Seconds(19));
   EXPECT_THAT(ending(), Pair(-1, ""));
   executor_.Advance(absl::Seconds(3));
-  EXPECT_THAT(ending(), Pair(200, "lost worker 1 at step 1: nothing for peer_timeout 20s while others wait"));
+  EXPECT_THAT(ending(), Pair(200, "lost worker 1 at step 1: nothing for 20s, peer_timeout is 20s"));
   EXPECT_THAT(bob_->goodbye(), Pair(200, HasSubstr("worker 1 at step 1")));
 }
 
@@ -103,10 +103,36 @@ TEST_F(EndingTest, ThePeerTimeoutBeginsAnewWithEveryVersion) {
   EXPECT_THAT(ending(), Pair(-1, ""));
 }
 
-TEST_F(EndingTest, NobodyIsSilentWhileAllCompute) {
+TEST_F(EndingTest, WhileAllComputeEachHasThePeerTimeoutForItsStep) {
   GiveInitial(*alice_);
-  executor_.Advance(absl::Hours(1));
-  EXPECT_THAT(ending(), Pair(-1, "")) << "nobody waits";
+  for (int i = 0; i < 3; ++i) {
+    executor_.Advance(absl::Seconds(19));
+    EXPECT_THAT(ending(), Pair(-1, ""));
+    if (i == 0) Push(*alice_, 0);
+    if (i == 0) Push(*bob_, 0);
+    if (i == 1) Push(*alice_, 1);
+    if (i == 1) Push(*bob_, 1);
+  }
+}
+
+TEST_F(EndingTest, WhenAllAreSilentAllAreNamed) {
+  GiveInitial(*alice_);
+  executor_.Advance(absl::Seconds(25));
+  EXPECT_THAT(ending(), Pair(200, HasSubstr("lost worker 0 at step 0, worker 1 at step 0: nothing for 22s")));
+}
+
+TEST_F(EndingTest, ALoneWorkerThatFreezesIsNamed) {
+  Make({.num_workers = 1});
+  GiveInitial(Join(0));
+  executor_.Advance(absl::Seconds(25));
+  EXPECT_THAT(ending(), Pair(200, HasSubstr("lost worker 0 at step 0")));
+}
+
+TEST_F(EndingTest, WhoDoesNotSayGoodbyeAfterTheLastVersionIsNamed) {
+  TrainToTheEnd(*alice_, *bob_);
+  SayGoodbye(*alice_, 0);
+  executor_.Advance(absl::Seconds(25));
+  EXPECT_THAT(ending(), Pair(200, HasSubstr("lost worker 1 at step 2: nothing for 22s")));
 }
 
 TEST_F(EndingTest, Worker0IsNamedWhenVersion0DoesNotCome) {
