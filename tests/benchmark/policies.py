@@ -52,7 +52,7 @@ def row(cells):
 def accuracy(options):
     folders = {name: options.read / name / "001" if options.read
                else train(options, name, [f"training.duration={options.epochs}ep", "output.report_every=10it"])
-               for name in POLICIES}
+               for name in options.policies}
     row(["policy", *(f"{epoch}" for epoch in range(1, options.epochs + 1))])
     row(["---"] * (options.epochs + 1))
     for name, folder in folders.items():
@@ -61,25 +61,25 @@ def accuracy(options):
 
 def step_time(options):
     """Interleaved, so that what else the machine does hits all alike; the first fifth of each run is warm-up."""
-    seconds = {name: [] for name in POLICIES}
-    waits = {name: [] for name in POLICIES}
+    seconds = {name: [] for name in options.policies}
+    waits = {name: [] for name in options.policies}
     for _ in range(options.rounds):
-        for name in POLICIES:
+        for name in options.policies:
             folder = train(options, name, ["training.duration=300it", "output.report_every=20it", "evaluation.every=0it",
                                            *([] if name == "ssgd" else ["sync.warmup=20it"])])
             lines = metrics(folder, "train")[3:]
             seconds[name].append(statistics.median(128 / line["samples_per_second"] for line in lines))
             waits[name].append(statistics.median(line["wait_fraction"] for line in lines))
-    base = statistics.median(seconds["ssgd"])
-    row(["policy", "step (median), ms", "of ssgd's", "waiting"])
+    base = statistics.median(seconds[options.policies[0]])
+    row(["policy", "step (median), ms", f"of {options.policies[0]}'s", "waiting"])
     row(["---"] * 4)
-    for name in POLICIES:
+    for name in options.policies:
         step = statistics.median(seconds[name])
         row([name, f"{1000 * step:.0f}", f"{step / base:.3f}", f"{100 * statistics.median(waits[name]):.1f} %"])
 
 
 def losses(options):
-    for name in POLICIES:
+    for name in options.policies:
         # The schedules depend on the run's length, so the run is that of `accuracy`, stopped after 200 steps' reports.
         file, own = POLICIES[name]
         command = [str(options.bin / "ssd-run"), str(EXPERIMENTS / file)]
@@ -96,7 +96,8 @@ def losses(options):
         if options.read:
             wanted = [(line["step"], line["loss"]) for line in metrics(options.read / name / "001", "train")
                       if line["step"] <= 200]
-            print(f"{name}: {len(found)} losses of the first 200 steps are", "the same" if found == wanted else "OTHERS")
+            worst = max(abs(a - b) / abs(b) for (_, a), (_, b) in zip(found, wanted, strict=True))
+            print(f"{name}: {len(found)} losses of the first 200 steps, largest relative difference {worst:.1e}")
         else:
             print(name, found)
 
@@ -109,6 +110,7 @@ def main():
     parser.add_argument("--read", type=pathlib.Path, help="folder of runs that are there, in place of training")
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--policies", nargs="+", choices=list(POLICIES), default=list(POLICIES))
     options = parser.parse_args()
     {"accuracy": accuracy, "step_time": step_time, "losses": losses}[options.what](options)
     return 0
