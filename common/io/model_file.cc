@@ -42,29 +42,61 @@ void ForEachWeight(const std::vector<int64_t>& shape, Move move) {
 
 bool IsConvolution(const TensorSpec& tensor) { return tensor.shape.size() == 4; }
 
-// The tensors of a state_dict, in its order. Neither the vectors nor the object may move while the sources
-// are in use.
+// One tensor of a state_dict.
+struct Entry {
+  enum class Kind { kParameter, kBuffer, kCounter };
+  Kind kind;
+  const TensorSpec* tensor;  // of the layout; for a counter: its batch norm's running mean
+
+  std::string name() const {
+    return kind == Kind::kCounter ? absl::StrCat(ModuleOf(tensor->name), kCounter) : tensor->name;
+  }
+};
+
+// The state_dict's tensors in its order; they refer to `layout`.
+std::vector<Entry> Order(const ModelLayout& layout) {
+  std::map<absl::string_view, std::vector<const TensorSpec*>> buffers_of_module;
+  for (const TensorSpec& buffer : layout.buffers.tensors()) {
+    buffers_of_module[ModuleOf(buffer.name)].push_back(&buffer);
+  }
+  std::vector<Entry> order;
+  const auto add_buffers = [&order](const std::vector<const TensorSpec*>& buffers) {
+    for (const TensorSpec* buffer : buffers) order.push_back({Entry::Kind::kBuffer, buffer});
+    for (const TensorSpec* buffer : buffers) {
+      if (absl::EndsWith(buffer->name, kMean)) order.push_back({Entry::Kind::kCounter, buffer});
+    }
+  };
+  const std::vector<TensorSpec>& parameters = layout.parameters.tensors();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    order.push_back({Entry::Kind::kParameter, &parameters[i]});
+    const absl::string_view module = ModuleOf(parameters[i].name);
+    if (i + 1 < parameters.size() && ModuleOf(parameters[i + 1].name) == module) continue;
+    if (const auto found = buffers_of_module.find(module); found != buffers_of_module.end()) {
+      add_buffers(found->second);
+      buffers_of_module.erase(found);
+    }
+  }
+  // Modules without parameters.
+  for (const auto& [module, buffers] : buffers_of_module) add_buffers(buffers);
+  return order;
+}
+
+// The tensors of a state_dict with their values. Neither the vectors nor the object may move while the
+// sources are in use.
 class StateDict {
  public:
   StateDict(const ModelLayout& layout, std::span<const float> parameters, std::span<const float> buffers,
             int64_t steps)
       : steps_(steps) {
-    std::map<absl::string_view, std::vector<const TensorSpec*>> buffers_of_module;
-    for (const TensorSpec& buffer : layout.buffers.tensors()) {
-      buffers_of_module[ModuleOf(buffer.name)].push_back(&buffer);
-    }
-    const std::vector<TensorSpec>& tensors = layout.parameters.tensors();
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      AddFloats(tensors[i], parameters);
-      const absl::string_view module = ModuleOf(tensors[i].name);
-      if (i + 1 < tensors.size() && ModuleOf(tensors[i + 1].name) == module) continue;
-      if (const auto found = buffers_of_module.find(module); found != buffers_of_module.end()) {
-        AddBuffers(found->second, buffers);
-        buffers_of_module.erase(found);
+    for (const Entry& entry : Order(layout)) {
+      SafetensorsSource& source = sources_.emplace_back();
+      source.name = entry.name();
+      if (entry.kind == Entry::Kind::kCounter) {
+        source.values = std::span<const int64_t>(&steps_, 1);
+      } else {
+        Fill(source, *entry.tensor, entry.kind == Entry::Kind::kParameter ? parameters : buffers);
       }
     }
-    // Modules without parameters.
-    for (const auto& [module, specs] : buffers_of_module) AddBuffers(specs, buffers);
   }
   StateDict(const StateDict&) = delete;
   StateDict& operator=(const StateDict&) = delete;
@@ -72,9 +104,7 @@ class StateDict {
   std::span<const SafetensorsSource> sources() const { return sources_; }
 
  private:
-  void AddFloats(const TensorSpec& tensor, std::span<const float> vector) {
-    SafetensorsSource& source = sources_.emplace_back();
-    source.name = tensor.name;
+  void Fill(SafetensorsSource& source, const TensorSpec& tensor, std::span<const float> vector) {
     source.shape = tensor.shape;
     const std::span<const float> values = vector.subspan(tensor.offset, tensor.size);
     if (!IsConvolution(tensor)) {
@@ -86,16 +116,6 @@ class StateDict {
       ForEachWeight(tensor.shape, [&](int64_t file, int64_t memory) { permuted_[file] = values[memory]; });
       return permuted_;
     };
-  }
-
-  void AddBuffers(const std::vector<const TensorSpec*>& specs, std::span<const float> buffers) {
-    for (const TensorSpec* spec : specs) AddFloats(*spec, buffers);
-    for (const TensorSpec* spec : specs) {
-      if (!absl::EndsWith(spec->name, kMean)) continue;
-      SafetensorsSource& counter = sources_.emplace_back();
-      counter.name = absl::StrCat(ModuleOf(spec->name), kCounter);
-      counter.values = std::span<const int64_t>(&steps_, 1);
-    }
   }
 
   const int64_t steps_;
@@ -195,6 +215,12 @@ void CheckSizes(const ModelLayout& layout, std::span<const float> parameters,
 }
 
 }  // namespace
+
+std::vector<std::string> StateDictNames(const ModelLayout& layout) {
+  std::vector<std::string> names;
+  for (const Entry& entry : Order(layout)) names.push_back(entry.name());
+  return names;
+}
 
 absl::Status WriteModel(Disk& disk, const std::string& path, const ModelLayout& layout,
                         std::span<const float> parameters, std::span<const float> buffers, int64_t steps,

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "common/io/disk.h"
@@ -19,6 +20,9 @@
 #include "common/parameter_layout.h"
 
 namespace ssd {
+
+// The names of the file's tensors, in its order.
+std::vector<std::string> StateDictNames(const ModelLayout& layout);
 
 // Writes the model aside and renames, so that `path` is the old model or all of the new one. The metadata is
 // `metadata` and {"format": "pt"}. Fails as the disk does; InvalidArgument: a name that a file cannot hold.

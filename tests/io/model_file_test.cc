@@ -146,6 +146,19 @@ TEST(ModelFileTest, TheOrderIsThatOfPyTorchsStateDict) {
   EXPECT_EQ(NamesInOrder(disk.files["model"]), fixture["state_dict_names"].get<std::vector<std::string>>());
 }
 
+TEST(ModelFileTest, EachModulesBuffersFollowItsParameters) {
+  ModelLayout layout;
+  layout.parameters.Add("conv1.weight", {1, 1, 1, 1});
+  layout.parameters.Add("bn1.weight", {1});
+  layout.parameters.Add("bn1.bias", {1});
+  layout.parameters.Add("fc.weight", {1, 1});
+  layout.buffers.Add("bn1.running_mean", {1});
+  layout.buffers.Add("bn1.running_var", {1});
+  EXPECT_THAT(StateDictNames(layout),
+              ElementsAre("conv1.weight", "bn1.weight", "bn1.bias", "bn1.running_mean", "bn1.running_var",
+                          "bn1.num_batches_tracked", "fc.weight"));
+}
+
 TEST(ModelFileTest, ABatchNormWithoutParametersHasItsBuffersInTheFile) {
   ModelLayout layout;
   layout.buffers.Add("bn.running_mean", {1});

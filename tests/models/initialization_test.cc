@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "models/registry.h"
-#include "models/state_dict.h"
 #include "tests/testing/status_matchers.h"
 
 namespace ssd {
@@ -105,19 +104,6 @@ TEST(InitializationTest, ValuesAreThoseOfTheFormula) {
   EXPECT_THAT(vectors.parameters,
               ::testing::Pointwise(::testing::FloatEq(), std::vector<float>{0.170520284f, 1.51654611f,
                                                                             -0.93434412f, -0.625260334f}));
-}
-
-TEST(StateDictTest, EachModulesBuffersFollowItsParameters) {
-  ModelLayout layout;
-  layout.parameters.Add("conv1.weight", {1, 1, 1, 1});
-  layout.parameters.Add("bn1.weight", {1});
-  layout.parameters.Add("bn1.bias", {1});
-  layout.parameters.Add("fc.weight", {1, 1});
-  layout.buffers.Add("bn1.running_mean", {1});
-  layout.buffers.Add("bn1.running_var", {1});
-  EXPECT_THAT(StateDictNames(layout),
-              ElementsAre("conv1.weight", "bn1.weight", "bn1.bias", "bn1.running_mean", "bn1.running_var",
-                          "bn1.num_batches_tracked", "fc.weight"));
 }
 
 }  // namespace

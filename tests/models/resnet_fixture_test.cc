@@ -12,10 +12,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/io/model_file.h"
 #include "models/cpu/device.h"
 #include "models/registry.h"
 #include "models/resnet.h"
-#include "models/state_dict.h"
 #include "tests/testing/deterministic.h"
 #include "tests/testing/status_matchers.h"
 
