@@ -29,8 +29,6 @@ class BufferStorage {
   ~BufferStorage() { std::free(data_); }
 
   float* data() const { return data_; }
-  size_t size() const { return size_; }
-  int references() const { return references_.load(std::memory_order_acquire); }
   void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }
   void Unref();
 
@@ -97,8 +95,6 @@ Buffer Buffer::Slice(size_t offset, size_t count) const {
   return slice;
 }
 
-bool Buffer::unique() const { return storage_ != nullptr && storage_->references() == 1; }
-
 MutableBuffer& MutableBuffer::operator=(MutableBuffer&& other) noexcept {
   std::swap(storage_, other.storage_);
   std::swap(size_, other.size_);
@@ -126,14 +122,6 @@ Buffer MutableBuffer::Freeze() && {
   buffer.size_ = std::exchange(size_, 0);
   buffer.data_ = buffer.storage_ == nullptr ? nullptr : buffer.storage_->data();
   return buffer;
-}
-
-MutableBuffer MutableBuffer::Thaw(Buffer buffer) {
-  CHECK(buffer.unique() && buffer.size_ == buffer.storage_->size());
-  MutableBuffer result;
-  result.storage_ = std::exchange(buffer.storage_, nullptr);
-  result.size_ = buffer.size_;
-  return result;
 }
 
 BufferPool::BufferPool() : free_lists_(std::make_shared<FreeLists>()) {}

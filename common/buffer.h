@@ -37,9 +37,6 @@ class Buffer {
   // Shares this buffer's memory. REQUIRES: offset + count <= size().
   Buffer Slice(size_t offset, size_t count) const;
 
-  // Whether no other handle refers to this memory.
-  bool unique() const;
-
  private:
   friend class MutableBuffer;
   BufferStorage* storage_ = nullptr;
@@ -61,9 +58,6 @@ class MutableBuffer {
   size_t size() const { return size_; }
 
   Buffer Freeze() &&;
-
-  // The reverse. REQUIRES: buffer.unique(), and that it is not a slice.
-  static MutableBuffer Thaw(Buffer buffer);
 
  private:
   friend class BufferPool;

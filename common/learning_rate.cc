@@ -35,10 +35,4 @@ double LearningRate::At(Step step) const {
   return o.base * factor;
 }
 
-double LearningRate::Sum(StepRange range) const {
-  double sum = 0;
-  for (Step step = range.first; step < range.end; ++step) sum += At(step);
-  return sum;
-}
-
 }  // namespace ssd

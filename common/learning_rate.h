@@ -35,9 +35,6 @@ class LearningRate {
   // eta of `step`, for step >= 0.
   double At(Step step) const;
 
-  // The sum of eta over the steps of `range`.
-  double Sum(StepRange range) const;
-
  private:
   const LearningRateOptions options_;
 };

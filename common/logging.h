@@ -56,7 +56,6 @@ struct LogVoidify {
   ((a)op(b)) ? (void)0         \
              : ::ssd::LogVoidify() & LOG(FATAL) << "check failed: " #a " " #op " " #b " (" << (a) << " and " << (b) << ") "
 #define CHECK_EQ(a, b) SSD_CHECK_OP(a, ==, b)
-#define CHECK_NE(a, b) SSD_CHECK_OP(a, !=, b)
 #define CHECK_LT(a, b) SSD_CHECK_OP(a, <, b)
 #define CHECK_LE(a, b) SSD_CHECK_OP(a, <=, b)
 #define CHECK_GT(a, b) SSD_CHECK_OP(a, >, b)

@@ -26,10 +26,6 @@ class Number {
     return *this;
   }
 
-  template <typename H>
-  friend H AbslHashValue(H h, Number n) {
-    return H::combine(std::move(h), n.value_);
-  }
   friend std::ostream& operator<<(std::ostream& out, Number n) { return out << n.value_; }
 
  private:

@@ -207,12 +207,6 @@ absl::Status SafetensorsTensor::CopyTo(std::span<int64_t> values) const {
   return Copy(*this, SafetensorsType::kI64, values);
 }
 
-const SafetensorsTensor* Safetensors::Find(absl::string_view name) const {
-  const auto found = std::find_if(tensors.begin(), tensors.end(),
-                                  [name](const SafetensorsTensor& t) { return t.name == name; });
-  return found == tensors.end() ? nullptr : &*found;
-}
-
 absl::StatusOr<Safetensors> ParseSafetensors(absl::string_view content, absl::string_view name) {
   absl::StatusOr<Safetensors> parsed = Parse(content);
   if (parsed.ok()) return parsed;

@@ -61,9 +61,6 @@ struct Safetensors {
   std::vector<SafetensorsTensor> tensors;  // in the order of their values in the file
   // What `bytes` refers to where the file was read by ReadSafetensors; null where the caller holds the bytes.
   std::shared_ptr<const std::string> content;
-
-  // Null where there is none of that name. Linear: meant for files of a few tensors.
-  const SafetensorsTensor* Find(absl::string_view name) const;
 };
 
 // Takes `content`, a whole file, apart. The result refers to `content`. `name` is what errors call the file.

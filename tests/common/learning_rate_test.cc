@@ -83,11 +83,5 @@ TEST(LearningRateTest, NoScheduleIsZeroInTheRampOrBeforeTheEnd) {
   }
 }
 
-TEST(LearningRateTest, SumAddsTheStepsOfTheRange) {
-  const LearningRate rate({.base = 1, .schedule = Schedule::kPolynomial, .power = 1, .total_steps = 4});
-  EXPECT_NEAR(rate.Sum({Step(1), Step(4)}), 0.75 + 0.5 + 0.25, kTolerance);
-  EXPECT_EQ(rate.Sum({Step(2), Step(2)}), 0);
-}
-
 }  // namespace
 }  // namespace ssd

@@ -14,6 +14,7 @@
 #include "common/logging.h"
 #include "nlohmann/json.hpp"
 #include "tests/io/memory_disk.h"
+#include "tests/io/safetensors_bytes.h"
 #include "tests/testing/status_matchers.h"
 
 namespace ssd {
@@ -84,13 +85,13 @@ TEST(ModelFileTest, ConvolutionsChangeTheirAxesOnTheWayOut) {
   ASSERT_OK(file);
   EXPECT_THAT(file->metadata, ElementsAre(Pair("by", "test"), Pair("format", "pt")));
 
-  const SafetensorsTensor& convolution = *file->Find("conv1.weight");
+  const SafetensorsTensor& convolution = *Find(*file, "conv1.weight");
   EXPECT_THAT(convolution.shape, ElementsAre(1, 2, 1, 3));
   Floats values(6);
   ASSERT_OK(convolution.CopyTo(std::span<float>(values)));
   EXPECT_THAT(values, ElementsAre(10, 11, 12, 20, 21, 22));  // by (I, H, W)
 
-  const SafetensorsTensor& counter = *file->Find("bn1.num_batches_tracked");
+  const SafetensorsTensor& counter = *Find(*file, "bn1.num_batches_tracked");
   EXPECT_THAT(counter.shape, ElementsAre());
   Integers steps(1);
   ASSERT_OK(counter.CopyTo(std::span<int64_t>(steps)));

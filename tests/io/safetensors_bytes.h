@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/strings/string_view.h"
+#include "common/io/safetensors.h"
+
 namespace ssd {
 
 // A file of this header, as it stands, and of `value_bytes` zeros.
@@ -19,6 +22,14 @@ inline std::string FileOf(const std::string& header, size_t value_bytes) {
 // A file of one tensor "w" whose header is `entry`.
 inline std::string FileOfEntry(const std::string& entry, size_t value_bytes) {
   return FileOf("{\"w\":" + entry + "}", value_bytes);
+}
+
+// The file's tensor of that name; null where there is none.
+inline const SafetensorsTensor* Find(const Safetensors& file, absl::string_view name) {
+  for (const SafetensorsTensor& tensor : file.tensors) {
+    if (tensor.name == name) return &tensor;
+  }
+  return nullptr;
 }
 
 }  // namespace ssd

@@ -59,19 +59,19 @@ TEST(SafetensorsTest, ReadsWhatItWrote) {
   ASSERT_OK(file);
   EXPECT_THAT(file->metadata, ElementsAre(Pair("", ""), Pair("a \"quoted\"\n", "größe")));
   ASSERT_EQ(file->tensors.size(), 4u);
-  const SafetensorsTensor& read = *file->Find("w");
+  const SafetensorsTensor& read = *Find(*file, "w");
   EXPECT_EQ(read.type, SafetensorsType::kF32);
   EXPECT_THAT(read.shape, ElementsAre(2, 3));
   Floats floats(6);
   EXPECT_OK(read.CopyTo(std::span<float>(floats)));
   EXPECT_EQ(floats, weights);
-  EXPECT_OK(file->Find("made")->CopyTo(std::span<float>(floats)));
+  EXPECT_OK(Find(*file, "made")->CopyTo(std::span<float>(floats)));
   EXPECT_EQ(floats, weights);
-  EXPECT_OK(file->Find("none")->CopyTo(std::span<float>()));
+  EXPECT_OK(Find(*file, "none")->CopyTo(std::span<float>()));
   Integers integers(2);
-  EXPECT_OK(file->Find("steps")->CopyTo(std::span<int64_t>(integers)));
+  EXPECT_OK(Find(*file, "steps")->CopyTo(std::span<int64_t>(integers)));
   EXPECT_EQ(integers, steps);
-  EXPECT_EQ(file->Find("v"), nullptr);
+  EXPECT_EQ(Find(*file, "v"), nullptr);
 }
 
 TEST(SafetensorsTest, CopyRefusesAnotherTypeOrSize) {
