@@ -8,17 +8,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "common/logging.h"
+#include "common/splitmix64.h"
 
 namespace ssd {
 namespace {
-
-constexpr uint64_t kGolden = 0x9E3779B97F4A7C15;
-
-uint64_t Mix(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31);
-}
 
 uint64_t Fnv1a64(absl::string_view text) {
   uint64_t hash = 0xCBF29CE484222325;
@@ -29,7 +22,8 @@ uint64_t Fnv1a64(absl::string_view text) {
 // The sequence of one tensor.
 class Generator {
  public:
-  Generator(uint64_t seed, absl::string_view name) : key_(Mix(seed + kGolden) ^ Fnv1a64(name)) {}
+  Generator(uint64_t seed, absl::string_view name)
+      : key_(SplitMix64Mix(seed + kSplitMix64Step) ^ Fnv1a64(name)) {}
 
   double Uniform(uint64_t i) const { return 2 * Unit(2 * i) - 1; }
   double Normal(uint64_t i) const {
@@ -37,7 +31,9 @@ class Generator {
   }
 
  private:
-  double Unit(uint64_t j) const { return static_cast<double>(Mix(key_ + (j + 1) * kGolden) >> 11) * 0x1p-53; }
+  double Unit(uint64_t j) const {
+    return static_cast<double>(SplitMix64Mix(key_ + (j + 1) * kSplitMix64Step) >> 11) * 0x1p-53;
+  }
 
   const uint64_t key_;
 };

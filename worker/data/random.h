@@ -11,6 +11,8 @@
 
 #include <cstdint>
 
+#include "common/splitmix64.h"
+
 namespace ssd {
 
 class Random {
@@ -18,11 +20,10 @@ class Random {
   // What the numbers are for. Two purposes share no sequence; a number once given is never given to another.
   enum Purpose : uint64_t { kDataOrder = 1, kAugmentation = 2, kShapesTrain = 3, kShapesTest = 4 };
 
-  Random(uint64_t seed, Purpose purpose, uint64_t index)
-      : state_(Mix(Mix(Mix(seed + kStep) + purpose + kStep) + index + kStep)) {}
+  Random(uint64_t seed, Purpose purpose, uint64_t index) : state_(Key(Key(Key(seed) + purpose) + index)) {}
 
   // 64 random bits.
-  uint64_t Next() { return Mix(state_ += kStep); }
+  uint64_t Next() { return SplitMix64Mix(state_ += kSplitMix64Step); }
 
   // Each of 0..n-1 with exactly the same probability. REQUIRES: n > 0.
   uint64_t Below(uint64_t n) {
@@ -39,13 +40,7 @@ class Random {
   double Uniform(double low, double high) { return low + (high - low) * Uniform(); }
 
  private:
-  static constexpr uint64_t kStep = 0x9E3779B97F4A7C15;
-
-  static constexpr uint64_t Mix(uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-    return z ^ (z >> 31);
-  }
+  static constexpr uint64_t Key(uint64_t z) { return SplitMix64Mix(z + kSplitMix64Step); }
 
   uint64_t state_;
 };
