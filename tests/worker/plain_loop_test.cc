@@ -184,6 +184,8 @@ TEST(EvaluationTest, AllWorkersSeeTheSameVersionAndItsAveragedStatistics) {
     FakeEvaluator first(0), second(1);
     TrainingRun run(EvaluatedRun(overlap), {&first, &second});
     run.Run();
+    ASSERT_TRUE(run.ok());
+    ASSERT_EQ(first.weights.size(), 3u);
     EXPECT_EQ(first.weights, second.weights);
     // Versions 7, 11 and 14: the mean of v and 25 + v.
     EXPECT_THAT(first.statistics, ElementsAre(7 + 12.5f, 11 + 12.5f, 14 + 12.5f));

@@ -58,7 +58,7 @@ TEST(TrainerOverlapTest, WithOverlapTheNextGradientIsComputedWhileThePullIsOnIts
   EXPECT_GT(run.At("pull 4"), run.At("train 3"));
   EXPECT_GT(run.At("train 4"), run.At("pull 4"));
   EXPECT_NE(run.At("push block 0 step 4"), -1) << "the gradient is whole and sent";
-  EXPECT_EQ(run.models[0]->steps, 5) << "k + pull_overlap steps ahead, and no more";
+  ASSERT_EQ(run.models[0]->steps, 5) << "k + pull_overlap steps ahead, and no more";
   const std::vector<float> waiting = run.weights(0);
   EXPECT_EQ(waiting, run.models[0]->weights_at_gradient[4]) << "no local update before the pull is installed";
 
@@ -129,6 +129,7 @@ TEST(TrainerTest, AllReplicasStartFromWorker0sWeights) {
   run.models[0]->parameters()[1] = 7;
   run.models[1]->parameters()[1] = -9;
   run.Run();
+  ASSERT_TRUE(run.ok());
   for (const auto& model : run.models) EXPECT_THAT(model->weights_at_gradient[0], ElementsAre(1, 7, 1));
 }
 
@@ -164,6 +165,7 @@ TEST(TrainerEndingTest, ANonFiniteLossEndsAllWithCode4) {
   run.Run();
   EXPECT_THAT(run.codes(), Each(4));
   for (const auto& ending : run.cluster->worker_endings) {
+    ASSERT_TRUE(ending.has_value());
     EXPECT_THAT(ending->message, HasSubstr("the loss of worker 1 at step 5 is not finite (nan)"));
   }
 }
@@ -209,6 +211,7 @@ TEST(TrainerEndingTest, AStalledWorkerIsNamedByEverybodyWithinPeerTimeout) {
   run.executor.Advance(absl::Seconds(3));
   EXPECT_THAT(run.codes(), Each(200));
   for (const auto& ending : run.cluster->worker_endings) {
+    ASSERT_TRUE(ending.has_value());
     EXPECT_THAT(ending->message, HasSubstr("lost worker 2 at step 5"));
   }
 }
