@@ -160,6 +160,15 @@ absl::StatusOr<std::optional<int64_t>> ParsedFlags::Integer(const std::string& n
   return std::optional<int64_t>(value);
 }
 
+absl::Status ParsedFlags::Excludes(const std::string& name, const std::vector<std::string>& others) const {
+  if (!Has(name)) return absl::OkStatus();
+  for (const std::string& other : others) {
+    if (Has(other))
+      return absl::InvalidArgumentError(absl::StrCat("--", other, " has no effect with --", name));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ParsedFlags> ParseFlags(const CommandLine& line, int argc, const char* const* argv) {
   std::vector<std::string> arguments;
   for (int i = 1; i < argc; ++i) arguments.emplace_back(argv[i]);  // argv[0] is the program; argc may be 0

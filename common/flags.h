@@ -55,6 +55,8 @@ class ParsedFlags {
   // The value as a whole number; none where the flag was not given. InvalidArgument: no such number, or not
   // within [min, max].
   absl::StatusOr<std::optional<int64_t>> Integer(const std::string& name, int64_t min, int64_t max) const;
+  // InvalidArgument: flag `name` was given, and so was one of `others`, which has no effect then; names both.
+  absl::Status Excludes(const std::string& name, const std::vector<std::string>& others) const;
 
   const std::vector<std::string>& positional() const { return positional_; }
 

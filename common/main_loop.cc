@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
+#include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/clock.h"
 #include "common/logging.h"
 
@@ -79,7 +81,13 @@ int MainLoop::Report(const Ending& ending) {
   if (ending.code == kExitDone) {
     LOG(INFO) << "done exit code=0";
   } else {
-    LOG(ERROR) << "exit code=" << ending.code << ' ' << ending.message;
+    const std::vector<std::string> lines = absl::StrSplit(ending.message, '\n');
+    if (lines.size() == 1) {
+      LOG(ERROR) << "exit code=" << ending.code << ' ' << lines[0];
+    } else {
+      for (const std::string& line : lines) LOG(ERROR) << line;
+      LOG(ERROR) << "exit code=" << ending.code << ' ' << lines.size() << " errors; the first: " << lines[0];
+    }
   }
   return ending.code;
 }

@@ -28,7 +28,8 @@ class MainLoop {
   // waits for End for at most `grace`; a second signal, or the end of the grace, returns that ending at once.
   Ending Run(absl::FunctionRef<void(const Ending&)> stop, absl::Duration grace);
 
-  // Says `ending` in the last line of the log, for people and for ssd-run. Returns its code.
+  // Says `ending` in the last line of the log, for people and for ssd-run. Returns its code. A
+  // message of several lines, one an error, is told before; the last line then has the first of them.
   static int Report(const Ending& ending);
 
  private:

@@ -1,4 +1,6 @@
 // ssd-server: hosts shards of the parameters of one run.
+#include <unistd.h>
+
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -46,8 +48,12 @@ CommandLine Usage() {
                 {.name = "shards",
                  .value = "I[-J]",
                  .doc = "Which shards this process hosts, from 0: 2 or 0-3."},
-                {.name = "run_dir", .value = "DIR", .doc = "Where shard 0 writes metrics.jsonl."},
-                {.name = "verbosity", .value = "N", .doc = "1: a line a step; 2: a line a block."},
+                {.name = "run_dir",
+                 .value = "DIR",
+                 .doc = "Where shard 0 writes metrics.jsonl; one of another run is not replaced."},
+                {.name = "verbosity",
+                 .value = "N",
+                 .doc = "2: a line for each block that a worker pushes; 1: no more than 0."},
                 {.name = "print_config", .doc = "Prints the resolved configuration and exits."},
                 {.name = "validate_config", .doc = "Checks the configuration and exits."}},
       .examples = {"ssd-server --config experiment.yaml --shards 0",
@@ -186,6 +192,14 @@ class ServerProcess {
   int open_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
+// The results of a run are not overwritten by another's.
+absl::Status CheckNoMetrics(const std::string& run_dir) {
+  const std::string path = absl::StrCat(run_dir, "/metrics.jsonl");
+  if (run_dir.empty() || ::access(path.c_str(), F_OK) != 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": holds the metrics of another run; give this one a --run_dir of its own"));
+}
+
 int Fail(int code, const absl::Status& status) {
   return MainLoop::Report({.code = code, .message = std::string(status.message())});
 }
@@ -216,9 +230,13 @@ int Main(int argc, char** argv) {
   const auto range = ParseShards(*shards, static_cast<int>(cluster.servers()));
   if (!range.ok()) return Fail(kExitUsage, range.status());
   SetLogName(absl::StrCat("server-", *shards));
+  const std::string run_dir = flags->Value("run_dir").value_or("");
+  if (const absl::Status fresh = CheckNoMetrics(run_dir); range->first == 0 && !fresh.ok()) {
+    return Fail(kExitUsage, fresh);
+  }
 
   MainLoop loop;
-  ServerProcess process(loaded->proto, flags->Value("run_dir").value_or(""), loop);
+  ServerProcess process(loaded->proto, run_dir, loop);
   const absl::Status hosted = process.Host(range->first, range->second);
   if (!hosted.ok()) {
     process.Shutdown();

@@ -14,7 +14,7 @@ constexpr int kMaxTensors = 10'000;
 constexpr int64_t kMaxBlocks = 1 << 20;  // a terabyte in the largest automatic blocks
 constexpr absl::Duration kNoticeInterval = absl::Seconds(5);
 // A worker that is only silent here may wait for somebody at another shard, which accuses first.
-constexpr absl::Duration kSilenceGrace = absl::Seconds(2);
+constexpr absl::Duration kSilenceGrace = absl::Seconds(5);
 
 // The shape of one vector; InvalidArgument where a peer's numbers cannot be one.
 absl::StatusOr<ParameterLayout> ReadLayout(

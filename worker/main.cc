@@ -1,5 +1,6 @@
 // ssd-worker: trains one replica, or evaluates a model file.
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -55,7 +56,9 @@ CommandLine Usage() {
                     {.name = "evaluate",
                      .value = "MODEL",
                      .doc = "Evaluates this safetensors file on the test set and exits."},
-                    {.name = "verbosity", .value = "N", .doc = "1: a line a step; 2: a line a block."},
+                    {.name = "verbosity",
+                     .value = "N",
+                     .doc = "1 or 2: lines for each attempt to reach a server, step, pull and evaluation."},
                     {.name = "print_config", .doc = "Prints the resolved configuration and exits."},
                     {.name = "validate_config", .doc = "Checks the configuration and exits."}},
           .examples = {"ssd-worker --config experiment.yaml --worker 0 --run_dir runs/mine",
@@ -90,8 +93,37 @@ class WorkerProcess {
   WorkerProcess(v1::Experiment experiment, WorkerId id, std::string run_dir, MainLoop& loop)
       : experiment_(std::move(experiment)), id_(id), run_dir_(std::move(run_dir)), loop_(loop) {}
 
-  // Code 0: training has begun, and the loop will learn how it ends.
-  Ending Start() {
+  // Loads, and begins training, on the executor: the loop hears signals meanwhile, and learns how it ends.
+  void Start() {
+    executor_.Post([this] {
+      if (const Ending ending = Begin(); ending.code != kExitDone) loop_.End(ending);
+    });
+  }
+
+  // While it loads there is nobody to say goodbye to, and loading cannot be cut short: it is left behind.
+  void Stop(const Ending& ending) {
+    if (!begun_) {
+      abandoned_ = true;
+      loop_.End(ending);
+      return;
+    }
+    executor_.Post([this, ending] { client_->End(ending); });
+  }
+
+  // After the loop has ended: lets go of the streams. False: some did not end, or loading goes on, and the
+  // process must not wait for them.
+  bool Shutdown() {
+    if (abandoned_ || !begun_) return false;
+    executor_.Post([this] {
+      trainer_.reset();
+      batches_.reset();
+      client_.reset();
+    });
+    return channels_->WaitUntilDone(kStreamsGrace);
+  }
+
+ private:
+  Ending Begin() {
     absl::StatusOr<ImageData> data = LoadDataSet(experiment_, Disk::Real());
     if (!data.ok()) return Failed(kExitData, data.status());
     data_ = *std::move(data);
@@ -142,29 +174,13 @@ class WorkerProcess {
     if (VlogIsOn(1)) {
       trainer_->set_step_done([](Step step) { VLOG(1) << "step done step=" << step; });
     }
-    executor_.Post([this, steps = plan.schedule.total_steps] {
-      trainer_->Start([this, steps](std::span<const float> buffers) { return Export(buffers, steps); });
+    begun_ = true;
+    trainer_->Start([this, steps = plan.schedule.total_steps](std::span<const float> buffers) {
+      return Export(buffers, steps);
     });
     return {};
   }
 
-  // Any thread.
-  void Stop(const Ending& ending) {
-    executor_.Post([this, ending] { client_->End(ending); });
-  }
-
-  // After the loop has ended: lets go of the streams. False: some did not end, and the process must not wait
-  // for them.
-  bool Shutdown() {
-    executor_.Post([this] {
-      trainer_.reset();
-      batches_.reset();
-      client_.reset();
-    });
-    return channels_->WaitUntilDone(kStreamsGrace);
-  }
-
- private:
   Ending Export(std::span<const float> buffers, int64_t steps) {
     if (id_ != WorkerId(0) || run_dir_.empty()) return {};
     const std::string path = absl::StrCat(run_dir_, "/model.safetensors");
@@ -190,6 +206,8 @@ class WorkerProcess {
   std::unique_ptr<ParameterClient> client_;
   std::unique_ptr<BatchSource> batches_;
   std::unique_ptr<Trainer> trainer_;
+  bool abandoned_ = false;          // on the main thread: stopped before it had begun
+  std::atomic<bool> begun_{false};  // whether all of the above is there
   ThreadExecutor executor_{"trainer"};
 };
 
@@ -221,6 +239,9 @@ int Main(int argc, char** argv) {
   if (!flags.ok()) return fail(kExitUsage, flags.status());
   if (flags->IsOn("help")) return std::fputs(HelpText(usage).c_str(), stdout), kExitDone;
   if (flags->IsOn("version")) return std::fputs(VersionText(usage.program).c_str(), stdout), kExitDone;
+  const absl::Status alone =
+      flags->Excludes("evaluate", {"worker", "run_dir", "print_config", "validate_config"});
+  if (!alone.ok()) return fail(kExitUsage, alone);
   const absl::StatusOr<std::optional<int64_t>> verbosity = flags->Integer("verbosity", 0, 2);
   if (!verbosity.ok()) return fail(kExitUsage, verbosity.status());
   SetVerbosity(static_cast<int>(verbosity->value_or(0)));
@@ -253,8 +274,7 @@ int Main(int argc, char** argv) {
 
   MainLoop loop;
   WorkerProcess process(loaded->proto, WorkerId(**id), flags->Value("run_dir").value_or(""), loop);
-  const Ending started = process.Start();
-  if (started.code != kExitDone) return MainLoop::Report(started);
+  process.Start();
   const Ending ending = loop.Run([&process](const Ending& asked) { process.Stop(asked); }, kStopGrace);
   const bool clean = process.Shutdown();
   const int code = MainLoop::Report(ending);

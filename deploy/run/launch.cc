@@ -4,11 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <thread>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/config/experiment.h"
@@ -19,6 +19,7 @@
 #include "deploy/run/display.h"
 #include "deploy/run/exit_meaning.h"
 #include "deploy/run/local_addresses.h"
+#include "deploy/run/log_tail.h"
 #include "deploy/run/metrics_tail.h"
 #include "deploy/run/process_group.h"
 #include "deploy/run/report.h"
@@ -37,32 +38,40 @@ absl::StatusOr<std::string> FindProgram(const std::string& folder, const std::st
                                                     " beside itself (build the target ", name, ")"));
 }
 
-// Whether these are sockets in a folder that is gone: what the config.resolved.yaml of an earlier run names.
-bool AreLeftOver(const v1::Cluster& cluster) {
-  if (cluster.addresses().empty()) return false;
-  for (const std::string& address : cluster.addresses()) {
-    if (!absl::StartsWith(address, "unix:")) return false;
-    std::error_code ignored;
-    if (std::filesystem::exists(std::filesystem::path(address.substr(5)).parent_path(), ignored))
-      return false;
-  }
-  return true;
+// Whether these are sockets that an ssd-run made for its own run: what config.resolved.yaml names. They are
+// never used again, as that run may still be alive, and a worker of this one would join it.
+bool AreOfAnotherRun(const v1::Cluster& cluster) {
+  return !cluster.addresses().empty() &&
+         std::all_of(cluster.addresses().begin(), cluster.addresses().end(), IsInSocketDirectory);
 }
 
 // Shows what happens, and keeps it for the report.
 class Narrator : public GroupObserver {
  public:
-  Narrator(RunResult* result, Display* display, const Clock& clock)
+  Narrator(RunResult* result, const v1::Cluster& cluster, Display* display, const Clock& clock)
       : result_(result),
+        num_servers_(static_cast<int>(cluster.servers())),
+        ready_deadline_(clock.Steady() + absl::Seconds(cluster.rendezvous_timeout())),
         display_(display),
         clock_(clock),
         started_(clock.Steady()),
         tail_(absl::StrCat(result->directory, "/metrics.jsonl")) {}
 
   void Tick() override {
-    for (const MetricsRecord& record : tail_.Poll()) display_->Show(record, Elapsed());
+    for (const MetricsRecord& record : tail_.Poll()) {
+      run_started_ = true;
+      display_->Show(record, Elapsed());
+    }
     display_->Refresh(Elapsed());
   }
+
+  // A server that never listens is named by the workers, which wait for it in vain.
+  bool ServersAreReady() override {
+    while (num_ready_ < num_servers_ && IsReady(num_ready_)) ++num_ready_;
+    return num_ready_ == num_servers_ || clock_.Steady() >= ready_deadline_;
+  }
+
+  bool RunHasStarted() override { return run_started_; }
 
   void ChildEnded(const ChildEnding& ending) override {
     result_->endings.push_back(ending);
@@ -71,7 +80,9 @@ class Narrator : public GroupObserver {
     failed_ = true;
     display_->Error(absl::StrCat(result_->children[ending.child], " ended with exit code ", ending.code, ", ",
                                  ExitMeaning(ending.code),
-                                 is_first ? "; the others have time to end by themselves" : ""));
+                                 !is_first      ? ""
+                                 : run_started_ ? "; the others have time to end by themselves"
+                                                : "; the run has not started"));
   }
 
   void Acted(const Supervisor::Action& action, int received) override {
@@ -85,18 +96,29 @@ class Narrator : public GroupObserver {
     } else if (received != 0) {
       display_->Error(absl::StrCat("terminated: ", whom, " asked to end"));
     } else {
-      display_->Error(absl::StrCat("stopping ", whom, " that did not end"));
+      display_->Error(absl::StrCat("stopping ", whom, run_started_ ? " that did not end" : ""));
     }
   }
 
   absl::Duration Elapsed() const { return clock_.Steady() - started_; }
 
  private:
+  bool IsReady(int server) const {
+    for (const ChildEnding& ending : result_->endings) {
+      if (ending.child == server) return true;  // and if it failed, no worker is started
+    }
+    return SaysListening(LogPath(result_->directory, result_->children[server]));
+  }
+
   RunResult* const result_;
+  const int num_servers_;
+  const absl::Duration ready_deadline_;
   Display* const display_;
   const Clock& clock_;
   const absl::Duration started_;
   MetricsTail tail_;
+  int num_ready_ = 0;         // servers [0, num_ready_) listen
+  bool run_started_ = false;  // metrics.jsonl has its first line
   bool failed_ = false;
   bool stopping_ = false;
 };
@@ -132,17 +154,13 @@ class Launcher {
     Display display(Display::OptionsFromEnvironment());
     if (!note_.empty()) display.Line(note_);
     display.Line(RenderBanner(experiment_.proto, plan_, result_.directory));
-    Narrator narrator(&result_, &display, Clock::Real());
-    const absl::Status started = StartChildren();
-    if (started.ok()) {
-      const v1::Cluster& cluster = experiment_.proto.cluster();
-      result_.outcome = group_->Run({.num_servers = static_cast<int>(cluster.servers()),
-                                     .num_workers = static_cast<int>(cluster.workers()),
-                                     .peer_timeout = absl::Seconds(cluster.peer_timeout())},
-                                    kTick, narrator);
+    Narrator narrator(&result_, experiment_.proto.cluster(), &display, Clock::Real());
+    const absl::StatusOr<Supervisor::Outcome> outcome = RunChildren(&narrator);
+    if (outcome.ok()) {
+      result_.outcome = *outcome;
     } else {
-      result_.start_error = std::string(started.message());
-      result_.outcome.code = ExitCodeOf(started);
+      result_.start_error = std::string(outcome.status().message());
+      result_.outcome.code = ExitCodeOf(outcome.status());
     }
     group_.reset();  // kills those that did start where another could not
     result_.wall = narrator.Elapsed();
@@ -156,11 +174,12 @@ class Launcher {
 
   absl::Status ChooseAddresses() {
     v1::Cluster& cluster = *experiment_.proto.mutable_cluster();
-    const bool left_over = AreLeftOver(cluster);
-    if (!cluster.addresses().empty() && !options_.transport.has_value() && !left_over)
+    const bool is_of_another_run = AreOfAnotherRun(cluster);
+    if (!cluster.addresses().empty() && !options_.transport.has_value() && !is_of_another_run)
       return absl::OkStatus();
-    if (left_over && !options_.transport.has_value()) {
-      note_ = "note: the folder of the sockets in cluster.addresses is gone; this run gets new ones";
+    if (is_of_another_run && !options_.transport.has_value()) {
+      note_ =
+          "note: cluster.addresses names sockets that ssd-run made for another run; this run gets new ones";
     }
     std::vector<std::string> addresses;
     const int servers = static_cast<int>(cluster.servers());
@@ -176,27 +195,34 @@ class Launcher {
     return absl::OkStatus();
   }
 
-  absl::Status StartChildren() {
+  // The workers come when all servers listen: a server that cannot ends the run before a worker could meet
+  // somebody else's at its address.
+  absl::StatusOr<Supervisor::Outcome> RunChildren(GroupObserver* observer) {
     const v1::Cluster& cluster = experiment_.proto.cluster();
     for (int i = 0; i < cluster.servers(); ++i) {
-      RETURN_IF_ERROR(Start(programs_.server, "--shards", i, absl::StrCat("server-", i), {}));
+      RETURN_IF_ERROR(
+          group_->Start(CommandFor(programs_.server, "--shards", i, absl::StrCat("server-", i), {})));
     }
     // Passive waiting: the threads of several workers on one machine would otherwise spin against each other.
     const std::map<std::string, std::string> environment = {{"OMP_NUM_THREADS", absl::StrCat(plan_.threads)},
                                                             {"OMP_WAIT_POLICY", "passive"},
                                                             {"OMP_PROC_BIND", "false"}};
     for (int i = 0; i < cluster.workers(); ++i) {
-      RETURN_IF_ERROR(Start(programs_.worker, "--worker", i, absl::StrCat("worker-", i), environment));
+      group_->StartLater(
+          CommandFor(programs_.worker, "--worker", i, absl::StrCat("worker-", i), environment));
     }
-    return absl::OkStatus();
+    return group_->Run({.num_servers = static_cast<int>(cluster.servers()),
+                        .num_workers = static_cast<int>(cluster.workers()),
+                        .peer_timeout = absl::Seconds(cluster.peer_timeout())},
+                       kTick, *observer);
   }
 
-  absl::Status Start(const std::string& program, const std::string& flag, int index, const std::string& name,
-                     const std::map<std::string, std::string>& environment) {
-    return group_->Start({.arguments = {program, "--config", ConfigPath(), flag, absl::StrCat(index),
-                                        "--run_dir", result_.directory},
-                          .environment = environment,
-                          .log_path = LogPath(result_.directory, name)});
+  Command CommandFor(const std::string& program, const std::string& flag, int index, const std::string& name,
+                     const std::map<std::string, std::string>& environment) const {
+    return {.arguments = {program, "--config", ConfigPath(), flag, absl::StrCat(index), "--run_dir",
+                          result_.directory},
+            .environment = environment,
+            .log_path = LogPath(result_.directory, name)};
   }
 
   // Tells the end, and returns the exit code.

@@ -7,12 +7,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace ssd {
 namespace {
@@ -65,6 +69,16 @@ std::vector<std::string> SocketDirectory::Addresses() const {
   std::vector<std::string> addresses;
   for (int i = 0; i < num_sockets_; ++i) addresses.push_back(absl::StrCat("unix:", SocketPath(path_, i)));
   return addresses;
+}
+
+bool IsInSocketDirectory(const std::string& address) {
+  constexpr absl::string_view kScheme = "unix:";
+  if (!absl::StartsWith(address, kScheme)) return false;
+  const std::filesystem::path socket(address.substr(kScheme.size()));
+  const std::string folder = socket.parent_path().filename();
+  const auto is_random = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); };
+  return socket.extension() == ".sock" && folder.size() == sizeof kTemplate - 2 &&
+         absl::StartsWith(folder, "ssd-") && std::all_of(folder.begin() + 4, folder.end(), is_random);
 }
 
 absl::StatusOr<std::vector<std::string>> FreeTcpAddresses(int count) {

@@ -34,6 +34,10 @@ class SocketDirectory {
   int num_sockets_;
 };
 
+// Whether `address` is a socket in a folder named like one of SocketDirectory's: chosen by an ssd-run, for one
+// run, which may be alive still.
+bool IsInSocketDirectory(const std::string& address);
+
 // "127.0.0.1:port" for `count` different ports that are free now. Another program may take one before the
 // server does; the server then says so and ends with exit code 2.
 absl::StatusOr<std::vector<std::string>> FreeTcpAddresses(int count);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 
 namespace ssd {
@@ -25,6 +26,14 @@ std::vector<std::string> LastLines(const std::string& path, int max_lines) {
   std::vector<std::string> lines = absl::StrSplit(text, '\n');
   if (static_cast<int>(lines.size()) > max_lines) lines.erase(lines.begin(), lines.end() - max_lines);
   return lines;
+}
+
+bool SaysListening(const std::string& path) {
+  constexpr int kMaxLines = 100;  // it is among the first
+  for (const std::string& line : LastLines(path, kMaxLines)) {
+    if (absl::StrContains(line, "listening shard=")) return true;
+  }
+  return false;
 }
 
 std::string EndingMessage(const std::vector<std::string>& lines) {

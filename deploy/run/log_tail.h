@@ -13,6 +13,9 @@ namespace ssd {
 // the last 64 KiB only. Empty where the file is empty or cannot be read: there is nothing to show then.
 std::vector<std::string> LastLines(const std::string& path, int max_lines);
 
+// Whether a server's log says that it accepts connections.
+bool SaysListening(const std::string& path);
+
 // What a process says of its own end, from a log's lines: the text behind the last "exit code=<n> ", or "".
 std::string EndingMessage(const std::vector<std::string>& lines);
 

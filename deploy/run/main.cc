@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/config/experiment.h"
 #include "common/exit_code.h"
@@ -99,7 +100,9 @@ absl::Status CheckData(const v1::Experiment& experiment) {
 
 // Becomes ssd-worker, so that its output and exit code are this program's.
 int Evaluate(const ParsedFlags& flags) {
-  if (flags.IsOn("quickstart")) return Fail("--evaluate and --quickstart exclude each other", kExitUsage);
+  const absl::Status alone =
+      flags.Excludes("evaluate", {"quickstart", "transport", "print_config", "validate_config"});
+  if (!alone.ok()) return Fail(std::string(alone.message()), kExitUsage);
   const std::string model = *flags.Value("evaluate");
   std::vector<std::string> configs = flags.positional();
   if (configs.size() > 1)
@@ -117,6 +120,9 @@ int Evaluate(const ParsedFlags& flags) {
   const absl::StatusOr<Programs> programs = FindPrograms();
   if (!programs.ok()) return Fail(std::string(programs.status().message()), ExitCodeOf(programs.status()));
   std::vector<std::string> arguments = {programs->worker, "--config", configs[0], "--evaluate", model};
+  // A run's own file says which part of the cores one of its workers got; an evaluation has the machine.
+  if (absl::EndsWith(configs[0], "config.resolved.yaml"))
+    arguments.insert(arguments.end(), {"--set", "cluster.threads=auto"});
   for (const std::string& setting : flags.Values("set"))
     arguments.insert(arguments.end(), {"--set", setting});
   std::vector<char*> pointers;

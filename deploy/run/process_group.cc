@@ -16,6 +16,8 @@
 namespace ssd {
 namespace {
 
+constexpr absl::Duration kReadyCheck = absl::Milliseconds(20);  // how late workers may start
+
 bool IsIgnored(int signal) {
   struct sigaction action;
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
@@ -70,8 +72,15 @@ absl::Status ProcessGroup::Start(const Command& command) {
   return absl::OkStatus();
 }
 
-Supervisor::Outcome ProcessGroup::Run(const Supervisor::Options& options, absl::Duration tick,
-                                      GroupObserver& observer) {
+absl::Status ProcessGroup::StartThoseThatWaited() {
+  const std::vector<Command> commands = std::exchange(later_, {});
+  for (const Command& command : commands) RETURN_IF_ERROR(Start(command));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Supervisor::Outcome> ProcessGroup::Run(Supervisor::Options options, absl::Duration tick,
+                                                      GroupObserver& observer) {
+  options.workers_wait = !later_.empty();
   Supervisor supervisor(options);
   const auto act = [&](const Supervisor::Action& action, int received) {
     Send(action);
@@ -79,7 +88,8 @@ Supervisor::Outcome ProcessGroup::Run(const Supervisor::Options& options, absl::
   };
   absl::Duration next_tick = clock_.Steady() + tick;
   while (!supervisor.done()) {
-    const absl::Duration until = std::min(next_tick, supervisor.deadline()) - clock_.Steady();
+    absl::Duration until = std::min(next_tick, supervisor.deadline()) - clock_.Steady();
+    if (!later_.empty()) until = std::min(until, kReadyCheck);
     // Rounded up, so that it does not wake just before.
     const int64_t millis = std::max<int64_t>(0, absl::ToInt64Milliseconds(until) + 1);
     struct pollfd watched = {.fd = signal_fd_, .events = POLLIN, .revents = 0};
@@ -91,12 +101,17 @@ Supervisor::Outcome ProcessGroup::Run(const Supervisor::Options& options, absl::
     const bool tick_due = clock_.Steady() >= next_tick;
     if (tick_due || !endings.empty()) observer.Tick();
     if (tick_due) next_tick = clock_.Steady() + tick;
+    if (!endings.empty() && observer.RunHasStarted()) supervisor.RunStarted();
     for (const ChildEnding& ending : endings) observer.ChildEnded(ending);
     supervisor.ChildrenEnded(endings, clock_.Steady());
     for (const int signal : signals) {
       if (signal != SIGCHLD) act(supervisor.Signalled(signal, clock_.Steady()), signal);
     }
     act(supervisor.DeadlineReached(clock_.Steady()), 0);
+    if (!later_.empty() && supervisor.running() && observer.ServersAreReady()) {
+      RETURN_IF_ERROR(StartThoseThatWaited());
+      supervisor.WorkersStarted();
+    }
   }
   observer.Tick();
   return supervisor.outcome();

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -26,6 +27,10 @@ class GroupObserver {
   virtual ~GroupObserver() = default;
   virtual void Tick() {}
   virtual void ChildEnded(const ChildEnding& ending) { (void)ending; }
+  // Whether the servers are ready for the workers; asked until it is true.
+  virtual bool ServersAreReady() { return true; }
+  // Whether training has begun; asked when a child has ended, after a Tick.
+  virtual bool RunHasStarted() { return true; }
   // `action` was taken; `received`: the signal that the launcher got and that led to it, or 0 for a deadline.
   virtual void Acted(const Supervisor::Action& action, int received) { (void)action, (void)received; }
 };
@@ -43,11 +48,15 @@ class ProcessGroup {
 
   // Starts another child; its index is the number of those before. Fails as Spawn does.
   absl::Status Start(const Command& command);
+  // Leaves it to Run to start `command`, when the servers are ready.
+  void StartLater(Command command) { later_.push_back(std::move(command)); }
   pid_t pid(int child) const { return children_[child].pid; }
 
   // Returns when all children have ended. REQUIRES: the children are the servers and workers of `options`, in
-  // order. `tick`: how often the observer's Tick is called; once more after the last child.
-  Supervisor::Outcome Run(const Supervisor::Options& options, absl::Duration tick, GroupObserver& observer);
+  // order; all workers may be ones to be started later, or none. `tick`: how often the observer's Tick is
+  // called; once more after the last child. Fails as Spawn does where a worker cannot be started.
+  absl::StatusOr<Supervisor::Outcome> Run(Supervisor::Options options, absl::Duration tick,
+                                          GroupObserver& observer);
 
  private:
   struct Child {
@@ -57,6 +66,7 @@ class ProcessGroup {
 
   ProcessGroup(const Clock& clock, int signal_fd) : clock_(clock), signal_fd_(signal_fd) {}
 
+  absl::Status StartThoseThatWaited();
   std::vector<ChildEnding> Reap();
   std::vector<int> ReadSignals();
   void Send(const Supervisor::Action& action);
@@ -64,6 +74,7 @@ class ProcessGroup {
   const Clock& clock_;
   const int signal_fd_;
   std::vector<Child> children_;
+  std::vector<Command> later_;  // not started yet
 };
 
 }  // namespace ssd

@@ -1,5 +1,6 @@
 #include "deploy/run/supervisor.h"
 
+#include <algorithm>
 #include <csignal>
 
 #include "common/exit_code.h"
@@ -21,9 +22,20 @@ absl::Duration PeersNotice(const Supervisor::Options& options) {
 
 Supervisor::Supervisor(const Options& options)
     : options_(options),
+      workers_wait_(options.workers_wait),
       alive_(options.num_servers + options.num_workers, true),
       told_to_end_(alive_.size(), false),
-      num_alive_(options.num_servers + options.num_workers) {}
+      num_alive_(options.num_servers + options.num_workers) {
+  if (!workers_wait_) return;
+  std::fill(alive_.begin() + options.num_servers, alive_.end(), false);
+  num_alive_ = options.num_servers;
+}
+
+void Supervisor::WorkersStarted() {
+  std::fill(alive_.begin() + options_.num_servers, alive_.end(), true);
+  num_alive_ += options_.num_workers;
+  workers_wait_ = false;
+}
 
 void Supervisor::ChildrenEnded(const std::vector<ChildEnding>& endings, absl::Duration now) {
   for (const ChildEnding& ending : endings) {
@@ -40,6 +52,8 @@ void Supervisor::ChildrenEnded(const std::vector<ChildEnding>& endings, absl::Du
     phase_ = Phase::kWinding;
     deadline_ = now + PeersNotice(options_);
   }
+  const bool is_hopeless = !run_started_ && (cause_.has_value() || (failed && workers_wait_));
+  if (phase_ == Phase::kWinding && is_hopeless) deadline_ = now;
   if (done()) deadline_ = absl::InfiniteDuration();
 }
 
@@ -99,6 +113,7 @@ Supervisor::Action Supervisor::ToTheLiving(int signal) {
 }
 
 bool Supervisor::WorkersDone() const {
+  if (workers_wait_) return false;
   for (int worker = options_.num_servers; worker < options_.num_servers + options_.num_workers; ++worker) {
     if (alive_[worker]) return false;
   }

@@ -1,9 +1,10 @@
 // Decides how a group of child processes comes to its end, and which of them is the reason.
 //
 //   from      event                             to        action
-//   running   a child fails                     winding   deadline = now + peer_timeout + 5 s
-//   running   the last worker ends with 0       winding   the same: servers end by themselves when workers
-//                                                         are done
+//   running   a child fails                     winding   deadline = now + peer_timeout + 5 s, or now where
+//                                                         the run has not started and now never can
+//   running   the last worker ends with 0       winding   deadline = now + peer_timeout + 5 s: servers end
+//                                                         by themselves when workers are done
 //   winding   deadline                          stopping  SIGTERM to the living; deadline = now + grace
 //   running,  SIGINT, SIGTERM or SIGHUP         stopping  the signal (SIGTERM for SIGHUP) to the living;
 //   winding                                               deadline = now + peer_timeout + 5 s: they finish
@@ -11,6 +12,9 @@
 //   stopping  deadline, or a SIGINT that is     killing   SIGKILL to the living
 //             not the first signal
 //   any       the last child ended              done
+//
+// A run that has not started never can once a child failed on its own account (a cause, see below), or any
+// child failed before the workers ran.
 //
 // The first cause: a child's failure is a cause or, where it says that others were lost or never came (200,
 // 201), a consequence. The earliest cause wins; without one, the earliest consequence. How a child ends once
@@ -42,6 +46,7 @@ class Supervisor {
     int num_servers = 0;  // children [0, num_servers)
     int num_workers = 0;  // children [num_servers, num_servers + num_workers)
     absl::Duration peer_timeout;
+    bool workers_wait = false;                 // no worker runs before WorkersStarted()
     absl::Duration grace = absl::Seconds(10);  // between SIGTERM and SIGKILL where a child hangs
   };
 
@@ -63,6 +68,10 @@ class Supervisor {
 
   // `endings`: children found to have ended at one moment, in no particular order. REQUIRES: each was alive.
   void ChildrenEnded(const std::vector<ChildEnding>& endings, absl::Duration now);
+  // The workers that waited run now. REQUIRES: running().
+  void WorkersStarted();
+  // Training has begun.
+  void RunStarted() { run_started_ = true; }
   // The launcher itself got `signal`.
   Action Signalled(int signal, absl::Duration now);
   // To be called at deadline(), or later.
@@ -70,6 +79,7 @@ class Supervisor {
 
   absl::Duration deadline() const { return deadline_; }  // InfiniteDuration: nothing is due
   bool done() const { return num_alive_ == 0; }
+  bool running() const { return phase_ == Phase::kRunning; }
   bool winding_down() const { return phase_ == Phase::kWinding; }
   bool alive(int child) const { return alive_[child]; }
   // REQUIRES: done().
@@ -81,8 +91,10 @@ class Supervisor {
   Action ToTheLiving(int signal);
   bool WorkersDone() const;
 
-  const Options options_;
+  Options options_;
   Phase phase_ = Phase::kRunning;
+  bool workers_wait_;
+  bool run_started_ = false;
   std::vector<bool> alive_;
   std::vector<bool> told_to_end_;
   int num_alive_;

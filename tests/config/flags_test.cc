@@ -107,6 +107,13 @@ TEST(FlagsTest, IntegersAreCheckedAsWholes) {
   }
 }
 
+TEST(FlagsTest, AFlagThatAnotherMakesIdleIsNamedWithIt) {
+  EXPECT_OK(Parse({"--set=a=1"})->Excludes("id", {"set"}));
+  EXPECT_OK(Parse({"--id=1", "--set=a=1"})->Excludes("id", {"print_config"}));
+  EXPECT_THAT(Parse({"--id=1", "--set=a=1"})->Excludes("id", {"print_config", "set"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, "--set has no effect with --id"));
+}
+
 TEST(FlagsTest, HelpShowsUsageGroupsAndExamples) {
   EXPECT_EQ(HelpText(Line()), R"(Usage: ssd-test [flags] experiment.yaml
 

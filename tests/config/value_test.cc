@@ -74,7 +74,7 @@ TEST(ValueTest, ARefusalNamesWhatWasSeenAndWhatIsWanted) {
   const std::string lr = ", want a number above 0 and at most 1000";
   const std::string length = ", want a length of training such as 10ep or 500it, above 0";
   const std::string time = ", want a time such as 30s, 500ms, 5m or 2h, from 1s to 604800s";
-  const std::string size = ", want a size in bytes such as 65536, 64KiB or 1MiB, from 4 to 8MiB, or auto";
+  const std::string size = ", want a size in bytes such as 65536, 64KiB or 1MiB, from 4KiB to 8MiB, or auto";
   const std::string seed = ", want a whole number from 0 to 18446744073709551615";
   const std::string octal = "; a leading 0 means octal to some: write ";
   const struct {

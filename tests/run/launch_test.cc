@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "absl/time/clock.h"
 #include "tests/run/temporary_directory.h"
 
 namespace ssd {
@@ -25,6 +26,7 @@ constexpr char kReadFlags[] =
     "done\n";
 
 constexpr char kServer[] =
+    "echo listening shard=$i >&2\n"
     "[ $i = 0 ] || exit 0\n"
     "echo '{\"split\":\"start\",\"steps\":1250,\"steps_per_epoch\":312.5,\"global_batch\":64}' >> "
     "$d/metrics.jsonl\n"
@@ -94,7 +96,37 @@ TEST_F(LaunchTest, SocketsLieInAFolderOfTheirOwnThatIsRemoved) {
 TEST_F(LaunchTest, TheResolvedFileOfARunRunsAgain) {
   ASSERT_EQ(Run("--quickstart"), 0);
   ASSERT_EQ(Run("runs/quickstart/001/config.resolved.yaml"), 0) << err_;
-  EXPECT_THAT(out_, AllOf(HasSubstr("note: the folder of the sockets"), HasSubstr("runs/quickstart/002")));
+  EXPECT_THAT(out_,
+              AllOf(HasSubstr("note: cluster.addresses names sockets"), HasSubstr("runs/quickstart/002")));
+}
+
+TEST_F(LaunchTest, SocketsOfARunThatIsAliveAreNotUsedAgain) {
+  std::filesystem::create_directory(directory_.File("ssd-a1b2c3"));
+  const std::string address = "unix:" + directory_.File("ssd-a1b2c3/0.sock");
+  ASSERT_EQ(Run("--quickstart --set cluster.servers=1 --set 'cluster.addresses=[\"" + address + "\"]'"), 0)
+      << err_;
+  EXPECT_THAT(out_, HasSubstr("note: cluster.addresses names sockets"));
+  EXPECT_THAT(InRun("config.resolved.yaml"), Not(HasSubstr(address)));
+}
+
+TEST_F(LaunchTest, NoWorkerRunsWhereAServerCannotListen) {
+  Script("ssd-server",
+         "[ $i = 1 ] || { echo listening shard=$i >&2; exec sleep 1000; }\n"
+         "echo 'E main.cc:1] exit code=2 address in use' >&2\nexit 2\n");
+  const absl::Time before = absl::Now();
+  EXPECT_EQ(Run("--quickstart --set cluster.servers=2"), 2);
+  EXPECT_LT(absl::Now() - before, absl::Seconds(30));  // less than cluster.peer_timeout
+  EXPECT_THAT(err_, HasSubstr("server-1 failed: exit code 2"));
+  EXPECT_FALSE(std::filesystem::exists(directory_.File("runs/quickstart/001/worker-0.log")));
+}
+
+TEST_F(LaunchTest, ARunThatCannotStartEndsAtOnce) {
+  Script("ssd-server", "echo listening shard=$i >&2\nexec sleep 1000\n");
+  Script("ssd-worker", "[ $i = 1 ] && exit 2\nexec sleep 1000\n");
+  const absl::Time before = absl::Now();
+  EXPECT_EQ(Run("--quickstart"), 2);
+  EXPECT_LT(absl::Now() - before, absl::Seconds(30));
+  EXPECT_THAT(err_, HasSubstr("worker-1 failed: exit code 2"));
 }
 
 TEST_F(LaunchTest, OverTcpTheServersGetPortsOfThisMachine) {
@@ -105,7 +137,13 @@ TEST_F(LaunchTest, OverTcpTheServersGetPortsOfThisMachine) {
 TEST_F(LaunchTest, TheFirstFailuresCodeIsTheRunsCode) {
   Script("ssd-worker",
          "[ $i = 1 ] || exit 0\necho 'E main.cc:1] exit code=4 loss is nan at step 12' >&2\nexit 4\n");
-  Script("ssd-server", "exit 200\n");
+  // The servers notice it, as their own consequence, once the run is under way.
+  Script("ssd-server",
+         "[ $i != 0 ] || echo "
+         "'{\"split\":\"start\",\"steps\":1250,\"steps_per_epoch\":312.5,\"global_batch\":64}' >> "
+         "$d/metrics.jsonl\n"
+         "echo listening shard=$i >&2\n"
+         "until [ -e $d/worker-1.log ]; do sleep 0.01; done\nexit 200\n");
   EXPECT_EQ(Run("--quickstart"), 4);
   EXPECT_THAT(
       err_,
@@ -161,8 +199,11 @@ TEST_F(LaunchTest, AnEvaluationIsTheWorkersWithTheExperimentBesideTheModel) {
   Script("ssd-worker", "echo accuracy\nexit 5\n");
   EXPECT_EQ(Run("--evaluate runs/quickstart/001/model.safetensors --set seed=3"), 5);
   EXPECT_EQ(out_, "accuracy\n");
-  EXPECT_THAT(err_, HasSubstr("ssd-worker --config runs/quickstart/001/config.resolved.yaml --evaluate "
-                              "runs/quickstart/001/model.safetensors --set seed=3\n"));
+  EXPECT_THAT(err_,
+              HasSubstr("ssd-worker --config runs/quickstart/001/config.resolved.yaml --evaluate "
+                        "runs/quickstart/001/model.safetensors --set cluster.threads=auto --set seed=3\n"));
+  EXPECT_EQ(Run("--evaluate runs/quickstart/001/model.safetensors --transport tcp"), 2);
+  EXPECT_THAT(err_, HasSubstr("--transport has no effect with --evaluate"));
   EXPECT_EQ(Run("--evaluate elsewhere/model.safetensors"), 2);
   EXPECT_THAT(err_, HasSubstr("elsewhere/config.resolved.yaml: No such file"));
 }

@@ -66,6 +66,17 @@ TEST(SocketDirectoryTest, AMissingRuntimeFolderIsPassedOver) {
   EXPECT_THAT(sockets->path(), StartsWith("/tmp/ssd-"));
 }
 
+TEST(SocketDirectoryTest, ItsSocketsAreKnownByTheirFoldersName) {
+  auto sockets = SocketDirectory::Create(1);
+  ASSERT_OK(sockets.status());
+  EXPECT_TRUE(IsInSocketDirectory(sockets->Addresses()[0]));
+  for (const char* address :
+       {"unix:/tmp/0.sock", "unix:/tmp/ssd-servers/0.sock", "unix:/tmp/ssd-a_1b2c/0.sock",
+        "unix:/tmp/ssd-a1b2c3/x/0.sock", "unix:/tmp/ssd-a1b2c3/shard", "10.0.0.1:7000"}) {
+    EXPECT_FALSE(IsInSocketDirectory(address)) << address;
+  }
+}
+
 TEST(FreeTcpAddressesTest, AreDistinctAndLocal) {
   auto addresses = FreeTcpAddresses(20);
   ASSERT_OK(addresses.status());

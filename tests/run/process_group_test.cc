@@ -82,8 +82,11 @@ class ProcessGroupTest : public ::testing::Test {
   }
   // Child 0 is the server.
   Supervisor::Outcome Run(absl::Duration peer_timeout = absl::Seconds(60)) {
-    return group_->Run({.num_servers = 1, .num_workers = started_ - 1, .peer_timeout = peer_timeout},
-                       /*tick=*/absl::Milliseconds(5), recorder_);
+    const absl::StatusOr<Supervisor::Outcome> outcome =
+        group_->Run({.num_servers = 1, .num_workers = started_ - 1, .peer_timeout = peer_timeout},
+                    /*tick=*/absl::Milliseconds(5), recorder_);
+    EXPECT_OK(outcome.status());
+    return outcome.value_or(Supervisor::Outcome{.code = -1});
   }
   std::string Log(int child) { return ReadWhole(directory_.File("log-" + std::to_string(child))); }
   // Sends the launcher, this process, a signal once `ready` has got a byte from each of `count` children.

@@ -15,6 +15,9 @@ constexpr int kServer = 0, kFirst = 1, kSecond = 2;
 
 absl::Duration At(int seconds) { return absl::Seconds(seconds); }
 
+const Supervisor::Options kOptions = {
+    .num_servers = 1, .num_workers = 2, .peer_timeout = At(60), .grace = At(10)};
+
 // One server and two workers; peers notice a loss within 60 s.
 class SupervisorTest : public ::testing::Test {
  protected:
@@ -22,8 +25,42 @@ class SupervisorTest : public ::testing::Test {
     supervisor_.ChildrenEnded({{.child = child, .code = code}}, At(now));
   }
 
-  Supervisor supervisor_{{.num_servers = 1, .num_workers = 2, .peer_timeout = At(60), .grace = At(10)}};
+  // One whose run has started.
+  static Supervisor Started() {
+    Supervisor supervisor(kOptions);
+    supervisor.RunStarted();
+    return supervisor;
+  }
+
+  Supervisor supervisor_ = Started();
 };
+
+TEST_F(SupervisorTest, ARunThatCanNeverStartIsStoppedAtOnce) {
+  supervisor_ = Supervisor(kOptions);
+  Ends(kFirst, 2, /*now=*/100);
+  EXPECT_THAT(supervisor_.DeadlineReached(At(100)).children, ElementsAre(kServer, kSecond));
+}
+
+TEST_F(SupervisorTest, BeforeTheStartAConsequenceAloneLeavesTimeForItsCause) {
+  supervisor_ = Supervisor(kOptions);
+  Ends(kFirst, 201, /*now=*/100);
+  EXPECT_EQ(supervisor_.deadline(), At(165));
+  Ends(kSecond, 2, /*now=*/110);
+  EXPECT_EQ(supervisor_.deadline(), At(110));
+}
+
+TEST_F(SupervisorTest, WorkersThatWaitAreNotAliveUntilTheyAreStarted) {
+  Supervisor::Options options = kOptions;
+  options.workers_wait = true;
+  Supervisor failed(options);
+  failed.ChildrenEnded({{.child = kServer, .code = 2}}, At(0));
+  EXPECT_TRUE(failed.done());
+  Supervisor supervisor(options);
+  supervisor.WorkersStarted();
+  supervisor.ChildrenEnded({{.child = kServer, .code = 0}}, At(0));
+  EXPECT_FALSE(supervisor.done());
+  EXPECT_TRUE(supervisor.alive(kSecond));
+}
 
 TEST_F(SupervisorTest, ARunWhoseChildrenAllEndWithZeroIsDone) {
   Ends(kFirst, 0);

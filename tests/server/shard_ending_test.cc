@@ -117,22 +117,22 @@ TEST_F(EndingTest, WhileAllComputeEachHasThePeerTimeoutForItsStep) {
 
 TEST_F(EndingTest, WhenAllAreSilentAllAreNamed) {
   GiveInitial(*alice_);
-  executor_.Advance(absl::Seconds(25));
-  EXPECT_THAT(ending(), Pair(200, HasSubstr("lost worker 0 at step 0, worker 1 at step 0: nothing for 22s")));
+  executor_.Advance(absl::Seconds(30));
+  EXPECT_THAT(ending(), Pair(200, HasSubstr("lost worker 0 at step 0, worker 1 at step 0: nothing for 25s")));
 }
 
 TEST_F(EndingTest, ALoneWorkerThatFreezesIsNamed) {
   Make({.num_workers = 1});
   GiveInitial(Join(0));
-  executor_.Advance(absl::Seconds(25));
+  executor_.Advance(absl::Seconds(30));
   EXPECT_THAT(ending(), Pair(200, HasSubstr("lost worker 0 at step 0")));
 }
 
 TEST_F(EndingTest, WhoDoesNotSayGoodbyeAfterTheLastVersionIsNamed) {
   TrainToTheEnd(*alice_, *bob_);
   SayGoodbye(*alice_, 0);
-  executor_.Advance(absl::Seconds(25));
-  EXPECT_THAT(ending(), Pair(200, HasSubstr("lost worker 1 at step 2: nothing for 22s")));
+  executor_.Advance(absl::Seconds(30));
+  EXPECT_THAT(ending(), Pair(200, HasSubstr("lost worker 1 at step 2: nothing for 25s")));
 }
 
 TEST_F(EndingTest, Worker0IsNamedWhenVersion0DoesNotCome) {
