@@ -93,7 +93,7 @@ void GrpcCluster::Host(int index, int num_workers) {
                            return ShardPlan{options_.schedule, options_.learning_rate};
                          }},
       *hosted.executor, Clock::Real(), index == 0 ? &coordinator_ : nullptr, [](const v1::Hello&) {},
-      [this, index](const Ending& ending) { SetEnding(shard_endings_, index, ending); });
+      [this, index](const Ending& ending) { SetEnding(&GrpcCluster::shard_endings_, index, ending); });
   std::string& address = options_.addresses[index];
   absl::StatusOr<std::unique_ptr<GrpcServer>> server =
       GrpcServer::Start(address, *hosted.shard, *hosted.executor, absl::Seconds(60));
@@ -118,7 +118,7 @@ void GrpcCluster::Create(int index, Model& model) {
       ParameterClient::Options{
           .worker = id, .incarnation = Incarnation(1), .shard_names = options_.addresses},
       partition, *worker.channels, worker.executor, Clock::Real(),
-      [this, index](const Ending& ending) { SetEnding(worker_endings_, index, ending); });
+      [this, index](const Ending& ending) { SetEnding(&GrpcCluster::worker_endings_, index, ending); });
   if (options_.update.has_value()) {
     worker.update.emplace(*options_.update, partition, options_.schedule, options_.learning_rate);
   }
@@ -131,9 +131,10 @@ void GrpcCluster::Create(int index, Model& model) {
   }
 }
 
-void GrpcCluster::SetEnding(std::vector<std::optional<Ending>>& endings, int index, const Ending& ending) {
+void GrpcCluster::SetEnding(std::vector<std::optional<Ending>> GrpcCluster::*endings, int index,
+                            const Ending& ending) {
   MutexLock lock(&mutex_);
-  endings[index] = ending;
+  (this->*endings)[index] = ending;
   ended_.NotifyAll();
 }
 

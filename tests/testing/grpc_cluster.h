@@ -83,7 +83,7 @@ class GrpcCluster {
 
   void Host(int shard, int num_workers);
   void Create(int worker, Model& model);
-  void SetEnding(std::vector<std::optional<Ending>>& endings, int index, const Ending& ending);
+  void SetEnding(std::vector<std::optional<Ending>> GrpcCluster::*endings, int index, const Ending& ending);
   void Release(Worker& worker);
 
   Options options_;
