@@ -7,13 +7,14 @@
 namespace ssd {
 
 struct LocalUpdateOptions {
-  enum class Kind { kSgd, kGlu, kMomentum };
+  enum class Kind { kSgd, kGlu, kMomentum, kGluVelocity, kGluMomentum, kGluPrototype, kDcLocal };
 
   Kind kind = Kind::kGlu;
   // None: auto. glu: (1 - beta) / (1 - momentum), which makes the local step as long as the global one in the
-  // long run; sgd: 1.
+  // long run; else 1.
   std::optional<double> alpha;
   double beta = 0.5;
+  double dc_lambda = 0.04;  // dc_local's
   double momentum = 0.9;    // mu
   double weight_decay = 0;  // lambda
   bool nesterov = false;

@@ -1,5 +1,6 @@
 #include "server/coordinator.h"
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <utility>
@@ -42,16 +43,20 @@ absl::StatusOr<Coordinator::Parts<Message>> Coordinator::Complete(std::map<uint6
   return complete;
 }
 
-absl::Status Coordinator::Add(WorkerId worker, const v1::Report& report) {
+absl::Status Coordinator::Add(WorkerId worker, const v1::Report& report, int64_t lead) {
   RETURN_IF_ERROR(
       CheckNumbers({report.loss_sum(), report.seconds(), report.data_seconds(), report.compute_seconds(),
                     report.local_update_seconds(), report.push_seconds(), report.wait_seconds()}));
-  ASSIGN_OR_RETURN(const Parts<v1::Report> parts, Complete(reports_, report.step(), worker, report));
+  ASSIGN_OR_RETURN(const Parts<Reported> parts,
+                   Complete(reports_, report.step(), worker, Reported{report, lead}));
   if (parts.empty()) return absl::OkStatus();
   v1::Report sum;
   sum.set_step(report.step());
   sum.set_steps(report.steps());
-  for (const auto& [from, part] : parts) {
+  int64_t largest_lead = 0;
+  for (const auto& [from, reported] : parts) {
+    const v1::Report& part = reported.report;
+    largest_lead = std::max(largest_lead, reported.lead);
     sum.set_loss_sum(sum.loss_sum() + part.loss_sum());
     sum.set_correct(sum.correct() + part.correct());
     sum.set_samples(sum.samples() + part.samples());
@@ -61,8 +66,10 @@ absl::Status Coordinator::Add(WorkerId worker, const v1::Report& report) {
     sum.set_local_update_seconds(sum.local_update_seconds() + part.local_update_seconds());
     sum.set_push_seconds(sum.push_seconds() + part.push_seconds());
     sum.set_wait_seconds(sum.wait_seconds() + part.wait_seconds());
+    sum.set_bytes_pushed(sum.bytes_pushed() + part.bytes_pushed());
+    sum.set_bytes_pulled(sum.bytes_pulled() + part.bytes_pulled());
   }
-  return observer_.OnReport(sum, num_workers_);
+  return observer_.OnReport(sum, num_workers_, largest_lead);
 }
 
 absl::Status Coordinator::Add(WorkerId worker, const v1::Evaluated& evaluated) {

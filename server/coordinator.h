@@ -19,9 +19,9 @@ namespace ssd {
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
-  // All workers' reports of one interval, which ends before `report.step`: sums of counts and of seconds over
-  // `workers`.
-  virtual absl::Status OnReport(const v1::Report& sum, int workers) = 0;
+  // All workers' reports of one interval, which ends before `report.step`: sums of counts, bytes and seconds over
+  // `workers`. `lead`: by how many steps a push was ahead of its block's version at most.
+  virtual absl::Status OnReport(const v1::Report& sum, int workers, int64_t lead) = 0;
   virtual absl::Status OnEvaluation(const v1::Evaluated& sum) = 0;
 };
 
@@ -35,10 +35,15 @@ class Coordinator {
 
   // Adds one worker's part; the last one of a step or version reaches the observer. InvalidArgument: given
   // twice, a number that is not finite, or further ahead of the others than a schedule allows.
-  absl::Status Add(WorkerId worker, const v1::Report& report);
+  // `lead`: the shard's since the last report of any worker.
+  absl::Status Add(WorkerId worker, const v1::Report& report, int64_t lead);
   absl::Status Add(WorkerId worker, const v1::Evaluated& evaluated);
 
  private:
+  struct Reported {
+    v1::Report report;
+    int64_t lead;
+  };
   // What the workers have given, by worker: added up in their order once complete, as the sum of more than two
   // doubles depends on it.
   template <typename Message>
@@ -51,7 +56,7 @@ class Coordinator {
   const int num_workers_;
   RunObserver& observer_;
   Generation generation_;
-  std::map<uint64_t, Parts<v1::Report>> reports_;         // by step
+  std::map<uint64_t, Parts<Reported>> reports_;           // by step
   std::map<uint64_t, Parts<v1::Evaluated>> evaluations_;  // by version
 };
 

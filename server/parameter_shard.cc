@@ -147,6 +147,7 @@ absl::Status ParameterShard::Push(WorkerId worker, BlockId id, Step step, std::o
     RETURN_IF_ERROR(CheckFinite(block, gradient->values(), what, worker, step));
   }
 
+  if (block.kind == Block::Kind::kParameters) lead_ = std::max(lead_, lead);
   pushed = Version(steps.end.value());
   state->aggregator.Add(worker, std::move(gradient));
   Advance(block, *state);

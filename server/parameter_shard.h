@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -98,6 +99,10 @@ class ParameterShard {
   // Pulls that wait, for metrics and bounds.
   int64_t parked_pulls() const { return parked_pulls_; }
 
+  // By how many steps a push of a gradient was ahead of its block's version at most, since the last call: the
+  // lead of the fastest worker over the slowest. At most SyncSchedule::max_open_steps().
+  int64_t TakeLead() { return std::exchange(lead_, 0); }
+
  private:
   struct BlockState {
     explicit BlockState(Aggregator aggregator) : aggregator(std::move(aggregator)) {}
@@ -127,6 +132,7 @@ class ParameterShard {
 
   std::map<BlockId, BlockState> blocks_;  // this shard's
   int64_t parked_pulls_ = 0;
+  int64_t lead_ = 0;
 };
 
 }  // namespace ssd

@@ -37,6 +37,7 @@ absl::Status RunLog::Append(const std::string& line) {
 
 absl::Status RunLog::OnStart(const v1::Hello& hello, const TrainingPlan& plan, int workers) {
   plan_ = plan;
+  started_ = clock_.Steady();
   learning_rate_ = std::make_unique<LearningRate>(plan.learning_rate);
   int64_t parameters = 0;
   for (const v1::Hello::Tensor& tensor : hello.parameters()) {
@@ -58,10 +59,12 @@ absl::Status RunLog::OnStart(const v1::Hello& hello, const TrainingPlan& plan, i
   return Append(line.dump());
 }
 
-absl::Status RunLog::OnReport(const v1::Report& sum, int workers) {
+absl::Status RunLog::OnReport(const v1::Report& sum, int workers, int64_t lead) {
   const double samples = static_cast<double>(sum.samples());
   const double worker_steps = static_cast<double>(sum.steps()) * workers;
   samples_ += static_cast<int64_t>(sum.samples());
+  bytes_pushed_ += sum.bytes_pushed();
+  bytes_pulled_ += sum.bytes_pulled();
   const double loss = Ratio(sum.loss_sum(), samples);
   const double accuracy = Ratio(static_cast<double>(sum.correct()), samples);
   // Every worker was at it for `seconds` / workers.
@@ -72,6 +75,7 @@ absl::Status RunLog::OnReport(const v1::Report& sum, int workers) {
             << " samples_per_second=" << speed << " wait=" << waiting;
   Json line = {{"ts", Timestamp()},
                {"split", "train"},
+               {"elapsed", Elapsed()},
                {"step", sum.step()},
                {"epoch", Epoch(sum.step())},
                {"loss", Finite(loss)},
@@ -80,6 +84,9 @@ absl::Status RunLog::OnReport(const v1::Report& sum, int workers) {
                {"samples", samples_},
                {"samples_per_second", speed},
                {"wait_fraction", waiting},
+               {"lead", lead},
+               {"bytes_pushed", bytes_pushed_},
+               {"bytes_pulled", bytes_pulled_},
                {"time",
                 {{"data", per_step(sum.data_seconds())},
                  {"compute", per_step(sum.compute_seconds())},
@@ -94,10 +101,17 @@ absl::Status RunLog::OnEvaluation(const v1::Evaluated& sum) {
   const double loss = Ratio(sum.loss_sum(), total);
   const double accuracy = Ratio(static_cast<double>(sum.correct()), total);
   LOG(INFO) << "test version=" << sum.version() << " loss=" << loss << " accuracy=" << accuracy;
-  Json line = {{"ts", Timestamp()},        {"split", "test"},
-               {"step", sum.version()},    {"epoch", Epoch(sum.version())},
-               {"loss", Finite(loss)},     {"accuracy", accuracy},
-               {"correct", sum.correct()}, {"total", sum.samples()}};
+  Json line = {{"ts", Timestamp()},
+               {"split", "test"},
+               {"elapsed", Elapsed()},
+               {"step", sum.version()},
+               {"epoch", Epoch(sum.version())},
+               {"loss", Finite(loss)},
+               {"accuracy", accuracy},
+               {"correct", sum.correct()},
+               {"total", sum.samples()},
+               {"bytes_pushed", bytes_pushed_},
+               {"bytes_pulled", bytes_pulled_}};
   return Append(line.dump());
 }
 

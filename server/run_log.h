@@ -21,10 +21,11 @@ class RunLog : public RunObserver {
 
   // The run starts; `hello` is the first worker's. Fails as the disk does.
   absl::Status OnStart(const v1::Hello& hello, const TrainingPlan& plan, int workers);
-  absl::Status OnReport(const v1::Report& sum, int workers) override;
+  absl::Status OnReport(const v1::Report& sum, int workers, int64_t lead) override;
   absl::Status OnEvaluation(const v1::Evaluated& sum) override;
 
  private:
+  double Elapsed() const { return absl::ToDoubleSeconds(clock_.Steady() - started_); }
   double Epoch(uint64_t step) const { return static_cast<double>(step) / plan_.steps_per_epoch; }
   absl::Status Append(const std::string& line);
   std::string Timestamp() const;
@@ -35,7 +36,11 @@ class RunLog : public RunObserver {
   std::unique_ptr<WritableFile> file_;
   TrainingPlan plan_;
   std::unique_ptr<LearningRate> learning_rate_;
-  int64_t samples_ = 0;  // seen so far, by all workers
+  absl::Duration started_;  // steady time of OnStart
+  // So far, of all workers, as their reports tell.
+  int64_t samples_ = 0;
+  uint64_t bytes_pushed_ = 0;
+  uint64_t bytes_pulled_ = 0;
 };
 
 }  // namespace ssd

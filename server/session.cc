@@ -16,6 +16,7 @@ constexpr int64_t kMaxPendingPulls = 2;
 
 // In one report: sums of as many as a run can have workers and steps stay within 64 bits.
 constexpr uint64_t kMaxSamples = uint64_t{1} << 32;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 50;
 
 }  // namespace
 
@@ -124,12 +125,13 @@ absl::Status Session::HandleReport(const v1::WorkerHeader& header) {
   if (header.has_report()) {
     const v1::Report& report = header.report();
     if (report.step() < 1 || report.step() > last || report.steps() > report.step() ||
-        report.samples() > kMaxSamples || report.correct() > report.samples()) {
+        report.samples() > kMaxSamples || report.correct() > report.samples() ||
+        report.bytes_pushed() > kMaxBytes || report.bytes_pulled() > kMaxBytes) {
       return absl::InvalidArgumentError(absl::StrCat("a report of ", report.steps(), " steps up to ",
                                                      report.step(), " of ", last, ", with ", report.correct(),
                                                      " of ", report.samples(), " samples correct"));
     }
-    status = coordinator->Add(worker_, report);
+    status = coordinator->Add(worker_, report, shard_.mutable_parameters().TakeLead());
   } else {
     const v1::Evaluated& evaluated = header.evaluated();
     if (evaluated.version() > last ||

@@ -9,10 +9,17 @@
 namespace ssd {
 namespace {
 
+using Kind = LocalUpdateOptions::Kind;
+
 double ResolveAlpha(const LocalUpdateOptions& options) {
   if (options.alpha.has_value()) return *options.alpha;
-  return options.kind == LocalUpdateOptions::Kind::kGlu ? (1 - options.beta) / (1 - options.momentum) : 1;
+  return options.kind == Kind::kGlu ? (1 - options.beta) / (1 - options.momentum) : 1;
 }
+
+bool HasOwnVelocity(Kind kind) { return kind == Kind::kMomentum || kind == Kind::kGluVelocity; }
+
+// Whether a pull gives it G.
+bool UsesDifference(Kind kind) { return kind == Kind::kGlu || kind == Kind::kGluMomentum; }
 
 }  // namespace
 
@@ -26,77 +33,85 @@ LocalUpdate::LocalUpdate(const LocalUpdateOptions& options, const Partition& par
       blocks_(partition.num_parameter_blocks()) {
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const int64_t size = partition.blocks()[i].size;
-    if (options.kind == LocalUpdateOptions::Kind::kGlu) blocks_[i].global_gradient.resize(size, 0.0f);
-    if (options.kind == LocalUpdateOptions::Kind::kMomentum) blocks_[i].velocity.resize(size, 0.0f);
+    if (options.kind == Kind::kGlu) blocks_[i].global_gradient.resize(size, 0.0f);
+    if (HasOwnVelocity(options.kind) || options.kind == Kind::kGluMomentum) {
+      blocks_[i].velocity.resize(size, 0.0f);
+    }
+    if (options.kind == Kind::kGluPrototype) blocks_[i].snapshot.resize(size, 0.0f);
   }
 }
 
 double LocalUpdate::LocalRate(Step step) const { return learning_rate_->At(step) * options_.local_lr_scale; }
 
+LocalStep LocalUpdate::Numbers(Step step) const {
+  return {.rate = static_cast<float>(LocalRate(step)),
+          .alpha = static_cast<float>(alpha_),
+          .beta = static_cast<float>(options_.beta),
+          .mu = static_cast<float>(options_.momentum),
+          .lambda = static_cast<float>(options_.weight_decay),
+          .dc_lambda = static_cast<float>(options_.dc_lambda),
+          .nesterov = options_.nesterov};
+}
+
+float LocalUpdate::InversePassed(Version from, Version to) const {
+  double passed = 0;
+  for (Step step(from.value()); step < Step(to.value()); ++step) passed += LocalRate(step);
+  return passed > std::numeric_limits<float>::min() ? static_cast<float>(1 / passed) : 0;
+}
+
 void LocalUpdate::AfterSynchronousGradient(BlockId block, std::span<const float> x,
                                            std::span<const float> g) {
-  if (options_.kind != LocalUpdateOptions::Kind::kMomentum) return;
-  const float mu = static_cast<float>(options_.momentum), lambda = static_cast<float>(options_.weight_decay);
-  std::vector<float>& u = blocks_[block.value()].velocity;
-  for (size_t i = 0; i < u.size(); ++i) u[i] = mu * u[i] + (g[i] + lambda * x[i]);
+  if (HasOwnVelocity(options_.kind)) AccumulatePass(Numbers(Step(0)), g, x, blocks_[block.value()].velocity);
 }
 
 void LocalUpdate::Apply(BlockId block, Step step, std::span<const float> g, std::span<float> x) {
   BlockState& state = blocks_[block.value()];
-  const float rate = static_cast<float>(LocalRate(step)), lambda = static_cast<float>(options_.weight_decay);
-  const float alpha = static_cast<float>(alpha_), beta = static_cast<float>(options_.beta);
-  const float mu = static_cast<float>(options_.momentum);
-  const float* __restrict gradient = g.data();
-  float* __restrict weights = x.data();
+  const LocalStep numbers = Numbers(step);
   switch (options_.kind) {
-    case LocalUpdateOptions::Kind::kSgd:
-      for (size_t i = 0; i < x.size(); ++i) weights[i] -= rate * (alpha * gradient[i] + lambda * weights[i]);
-      break;
-    case LocalUpdateOptions::Kind::kGlu: {
-      const float* __restrict global = state.global_gradient.data();
-      for (size_t i = 0; i < x.size(); ++i) {
-        weights[i] -= rate * (alpha * gradient[i] + beta * global[i] + lambda * weights[i]);
-      }
-      break;
+    case Kind::kSgd:
+      return SgdPass(numbers, g, x);
+    case Kind::kGlu:
+      return GluPass(numbers, g, state.global_gradient, x);
+    case Kind::kMomentum:
+    case Kind::kGluVelocity:
+      return MomentumPass(numbers, g, state.velocity, x);
+    case Kind::kGluMomentum:
+      return GluMomentumPass(numbers, g, state.velocity, x);
+    case Kind::kGluPrototype: {
+      const bool renew = ++state.updates == schedule_->options().k;
+      if (renew) state.updates = 0;
+      return GluPrototypePass(numbers, renew, g, state.snapshot, x);
     }
-    case LocalUpdateOptions::Kind::kMomentum: {
-      float* __restrict u = state.velocity.data();
-      const bool nesterov = options_.nesterov;
-      for (size_t i = 0; i < x.size(); ++i) {
-        const float d = gradient[i] + lambda * weights[i];
-        u[i] = mu * u[i] + d;
-        weights[i] -= rate * (nesterov ? d + mu * u[i] : u[i]);
-      }
-      break;
-    }
+    case Kind::kDcLocal:
+      return DcLocalPass(numbers, g, state.last_pulled.values(), x);
   }
 }
 
 void LocalUpdate::Install(BlockId block, Version version, Buffer values, std::span<float> x) {
   CHECK_EQ(values.size(), x.size());
-  std::copy(values.values().begin(), values.values().end(), x.begin());
-  if (options_.kind != LocalUpdateOptions::Kind::kGlu) return;
-
   BlockState& state = blocks_[block.value()];
+  const std::span<const float> pulled = values.values();
   const int64_t warmup = schedule_->options().warmup_steps;
-  if (version.value() < warmup) {
-    // Of the warm-up's versions only the one at which G's first interval begins matters.
-    if (version.value() != warmup - std::min(schedule_->options().k, warmup)) return;
-  } else if (!state.last_pulled.empty()) {
-    double passed = 0;
-    for (Step step(state.last_version.value()); step < Step(version.value()); ++step)
-      passed += LocalRate(step);
-    // 1 / passed must be a float: a rate that falls to (almost) 0 moves nothing that G could tell of.
-    if (passed > std::numeric_limits<float>::min()) {
-      const float scale = static_cast<float>(1 / passed);
-      const float* __restrict last = state.last_pulled.values().data();
-      const float* __restrict pulled = values.values().data();
-      float* __restrict global = state.global_gradient.data();
-      for (size_t i = 0; i < x.size(); ++i) global[i] = (last[i] - pulled[i]) * scale;
-    }
+  // Of the warm-up's versions only its last one and the one at which G's first interval begins matter.
+  const bool begins_g = version.value() == warmup - std::min(schedule_->options().k, warmup);
+  const bool is_kept = version.value() >= warmup || begins_g;
+  const bool renews = UsesDifference(options_.kind) ? version.value() >= warmup && !state.last_pulled.empty()
+                                                    : version.value() > warmup;
+  const float inverse = renews ? InversePassed(state.last_version, version) : 0;
+  if (inverse != 0 && UsesDifference(options_.kind)) {
+    std::vector<float>& to = options_.kind == Kind::kGlu ? state.global_gradient : state.velocity;
+    InstallDifferencePass(inverse, state.last_pulled.values(), pulled, to, x);
+  } else if (inverse != 0 && options_.kind == Kind::kGluVelocity) {
+    InstallCorrectionPass(inverse, pulled, state.velocity, x);
+  } else {
+    std::copy(pulled.begin(), pulled.end(), x.begin());
   }
-  state.last_pulled = std::move(values);
+  if (!is_kept) return;
+  if (version.value() == warmup && !state.snapshot.empty()) {
+    state.snapshot.assign(pulled.begin(), pulled.end());
+  }
   state.last_version = version;
+  if (UsesDifference(options_.kind) || options_.kind == Kind::kDcLocal) state.last_pulled = std::move(values);
 }
 
 }  // namespace ssd

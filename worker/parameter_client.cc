@@ -89,6 +89,7 @@ void ParameterClient::Push(BlockId block, Step step, Buffer values) {
   WorkerFrame frame = NewFrame();
   frame.header.mutable_push()->set_block(static_cast<uint32_t>(block.value()));
   frame.header.mutable_push()->set_step(static_cast<uint64_t>(step.value()));
+  traffic_.bytes_pushed += values.size() * sizeof(float);
   frame.payload = std::move(values);
   SendTo(partition_.block(block).shard, std::move(frame));
 }
@@ -187,6 +188,7 @@ void ParameterClient::OnBlock(ShardId shard, const v1::Block& block, Buffer payl
                                         block.version(), " with ", payload.size(),
                                         " floats, which was not asked for")});
   }
+  traffic_.bytes_pulled += payload.size() * sizeof(float);
   pull->second.missing.erase(BlockId(block.block()));
   pull->second.arrived.push_back({BlockId(block.block()), std::move(payload)});
   if (awaited_ == pull->first && pull->second.missing.empty()) Deliver();
@@ -211,6 +213,11 @@ void ParameterClient::OnClosed(ShardId shard, const absl::Status& status) {
   if (ending_.has_value()) return FinishIfClosed();
   const bool gone = status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status) ||
                     absl::IsDeadlineExceeded(status) || absl::IsUnknown(status);
+  if (absl::IsUnimplemented(status)) {
+    return End({.code = kExitUsage,
+                .message = absl::StrCat(
+                    NameOf(shard), " answers, but is no ssd-server of this version: ", status.message())});
+  }
   if (!gone) {
     return End({.code = kExitInternal,
                 .message = absl::StrCat(NameOf(shard), " closed the session: ", status.ToString())});

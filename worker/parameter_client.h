@@ -83,6 +83,13 @@ class ParameterClient : private ShardChannel::Listener {
 
   const Partition& partition() const { return partition_; }
 
+  // Payloads so far, all shards together: of what was pushed, and of the blocks that came.
+  struct Traffic {
+    uint64_t bytes_pushed = 0;
+    uint64_t bytes_pulled = 0;
+  };
+  const Traffic& traffic() const { return traffic_; }
+
  private:
   struct Shard {
     std::unique_ptr<ShardChannel> channel;
@@ -124,7 +131,8 @@ class ParameterClient : private ShardChannel::Listener {
   std::map<Version, PendingPull> pulls_;
   std::optional<Version> awaited_;
   Pulled pulled_;
-  Step newest_step_;            // the last pushed, for messages
+  Step newest_step_;  // the last pushed, for messages
+  Traffic traffic_;
   absl::Duration started_;      // steady time
   absl::Duration last_notice_;  // steady time of the last line about waiting
   std::optional<Ending> ending_;

@@ -63,7 +63,7 @@ void Trainer::OnJoined() {
   client_.Pull(Version(0), parameters);
   pulling_[Version(0)] = Step(0);
   AwaitPull(Version(0), [this] {
-    tally_ = Tally{.since = clock_.Steady()};
+    tally_ = Tally{.since = clock_.Steady(), .before = client_.traffic()};
     BeginStep(Step(0));
   });
 }
@@ -223,8 +223,10 @@ void Trainer::Report(Step step) {
   report.set_local_update_seconds(tally_.local_update);
   report.set_push_seconds(tally_.push);
   report.set_wait_seconds(tally_.wait);
+  report.set_bytes_pushed(client_.traffic().bytes_pushed - tally_.before.bytes_pushed);
+  report.set_bytes_pulled(client_.traffic().bytes_pulled - tally_.before.bytes_pulled);
   client_.Send(report);
-  tally_ = Tally{.since = now};
+  tally_ = Tally{.since = now, .before = client_.traffic()};
 }
 
 void Trainer::Finish() {

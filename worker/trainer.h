@@ -64,6 +64,7 @@ class Trainer {
     BatchResult result;
     double data = 0, compute = 0, local_update = 0, push = 0, wait = 0;
     absl::Duration since;
+    ParameterClient::Traffic before;  // the client's, when the sums began
   };
 
   v1::Hello Hello() const;

@@ -54,7 +54,7 @@ void ApplyNeeds(LoadedExperiment* loaded, ErrorList* errors) {
     errors->AddFor(option.path, origin.place,
                    absl::StrCat(option.path, " has no effect with ", unmet->option, ": ",
                                 ValueOf(unmet->option, loaded->proto), " (", cause.label, "); it needs ",
-                                unmet->option, ": ", absl::StrJoin(unmet->values, " or ")));
+                                unmet->option, ": ", unmet->Alternatives()));
   }
 }
 

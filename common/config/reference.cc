@@ -46,7 +46,7 @@ std::string DefaultValue(const Option& option) {
 std::string Meaning(const Option& option) {
   std::string text = option.rules().doc();
   for (const Need& need : option.needs) {
-    absl::StrAppend(&text, " Only with `", need.option, ": ", absl::StrJoin(need.values, "` or `"), "`.");
+    absl::StrAppend(&text, " Only with `", need.option, ": ", need.Alternatives("`"), "`.");
   }
   if (option.rules().local()) absl::StrAppend(&text, " May differ between processes.");
   return absl::StrReplaceAll(text, {{"|", "\\|"}, {"<", "\\<"}});

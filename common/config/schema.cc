@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
 namespace ssd {
@@ -103,6 +104,14 @@ std::vector<std::string> EnumNames(const EnumDescriptor& descriptor) {
     if (descriptor.value(i)->number() != 0) names.push_back(descriptor.value(i)->name());
   }
   return names;
+}
+
+std::string Need::Alternatives(absl::string_view quote) const {
+  std::string text = values.front();
+  for (size_t i = 1; i < values.size(); ++i) {
+    absl::StrAppend(&text, quote, i + 1 == values.size() ? " or " : ", ", quote, values[i]);
+  }
+  return text;
 }
 
 }  // namespace ssd

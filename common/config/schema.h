@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "ssd/v1/experiment.pb.h"
 
 namespace ssd {
@@ -15,6 +16,9 @@ namespace ssd {
 struct Need {
   std::string option;               // "sync.policy"
   std::vector<std::string> values;  // {"ssd_sgd"}
+
+  // "a, b or c", with a quote (if any) around each value but before the first and after the last.
+  std::string Alternatives(absl::string_view quote = "") const;
 };
 
 // One value that a file may set.

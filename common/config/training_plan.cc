@@ -30,6 +30,14 @@ LocalUpdateOptions::Kind UpdateKind(v1::LocalUpdate::Kind kind) {
       return LocalUpdateOptions::Kind::kSgd;
     case v1::LocalUpdate::momentum:
       return LocalUpdateOptions::Kind::kMomentum;
+    case v1::LocalUpdate::glu_velocity:
+      return LocalUpdateOptions::Kind::kGluVelocity;
+    case v1::LocalUpdate::glu_momentum:
+      return LocalUpdateOptions::Kind::kGluMomentum;
+    case v1::LocalUpdate::glu_prototype:
+      return LocalUpdateOptions::Kind::kGluPrototype;
+    case v1::LocalUpdate::dc_local:
+      return LocalUpdateOptions::Kind::kDcLocal;
     default:
       return LocalUpdateOptions::Kind::kGlu;
   }
@@ -76,6 +84,7 @@ TrainingPlan MakeTrainingPlan(const v1::Experiment& experiment, int64_t samples_
                     .nesterov = optimizer.nesterov()};
   if (is_delayed) {
     LocalUpdateOptions update{.kind = UpdateKind(sync.local().update()),
+                              .dc_lambda = sync.local().dc_lambda(),
                               .momentum = optimizer.momentum(),
                               .weight_decay = optimizer.weight_decay(),
                               .nesterov = optimizer.nesterov(),

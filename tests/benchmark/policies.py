@@ -2,7 +2,7 @@
 """Compares the policies on CIFAR-10: ResNet-20, 4 workers of batch 32, one budget. docs/benchmarks.md holds the results.
 
     export SSD_DATA_DIR=/folder/of/cifar-10-batches-bin
-    tests/benchmark/policies.py accuracy                # test accuracy after each epoch; about an hour on two cores
+    tests/benchmark/policies.py accuracy                # test accuracy after each epoch; over two hours on two cores
     tests/benchmark/policies.py step_time               # wall time a step: 300 steps each, interleaved; an idle machine
     tests/benchmark/policies.py losses                  # the losses of the first 200 steps, to compare two builds
     tests/benchmark/policies.py accuracy --read RUNS    # the table of runs that are there
@@ -26,6 +26,9 @@ POLICIES = {
     "ssd_glu": (SSD, []),
     "ssd_momentum": (SSD, ["sync.local.update=momentum"]),
     "ssd_sgd": (SSD, ["sync.local.update=sgd"]),
+    "ssd_glu_velocity": (SSD, ["sync.local.update=glu_velocity"]),
+    "ssd_glu_alpha_2": (SSD, ["sync.local.alpha=2"]),  # the authors'
+    "ssd_glu_every_period": ("cifar10_resnet20_ssd_every_period.yaml", []),
 }
 
 
@@ -51,7 +54,7 @@ def row(cells):
 
 def accuracy(options):
     folders = {name: options.read / name / "001" if options.read
-               else train(options, name, [f"training.duration={options.epochs}ep", "output.report_every=10it"])
+               else train(options, name, [f"training.duration={options.epochs}ep", f"output.report_every={options.report}"])
                for name in options.policies}
     row(["policy", *(f"{epoch}" for epoch in range(1, options.epochs + 1))])
     row(["---"] * (options.epochs + 1))
@@ -84,7 +87,7 @@ def losses(options):
         file, own = POLICIES[name]
         command = [str(options.bin / "ssd-run"), str(EXPERIMENTS / file)]
         for change in [f"name={name}_losses", f"output.directory={options.out}", *own,
-                       f"training.duration={options.epochs}ep", "output.report_every=10it"]:
+                       f"training.duration={options.epochs}ep", f"output.report_every={options.report}"]:
             command += ["--set", change]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         for line in process.stderr:
@@ -108,7 +111,8 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "runs" / "policies")
     parser.add_argument("--read", type=pathlib.Path, help="folder of runs that are there, in place of training")
-    parser.add_argument("--epochs", type=int, default=6)
+    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--report", default="25it", help="how often the loss is written, for accuracy and losses")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--policies", nargs="+", choices=list(POLICIES), default=list(POLICIES))
     options = parser.parse_args()

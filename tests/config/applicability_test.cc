@@ -26,13 +26,13 @@ TEST(ApplicabilityTest, AnOptionWithoutEffectIsRefusedAndTheReasonNamed) {
        "sync.policy: ssd_sgd"},
       {"sync: {local: {update: momentum, alpha: 1}}",
        "a.yaml:1:34: sync.local.alpha has no effect with sync.local.update: momentum (a.yaml:1); it needs "
-       "sync.local.update: glu or sgd"},
+       "sync.local.update: glu, sgd, glu_momentum, glu_prototype or dc_local"},
       {"sync: {local: {update: momentum, beta: auto}}",
        "a.yaml:1:34: sync.local.beta has no effect with sync.local.update: momentum (a.yaml:1); it needs "
-       "sync.local.update: glu"},
+       "sync.local.update: glu or glu_prototype"},
       {"sync: {local: {update: sgd, beta: 0.5}}",
        "a.yaml:1:29: sync.local.beta has no effect with sync.local.update: sgd (a.yaml:1); it needs "
-       "sync.local.update: glu"},
+       "sync.local.update: glu or glu_prototype"},
       {"optimizer: {schedule: {kind: cosine, gamma: 0.5}}",
        "a.yaml:1:38: optimizer.schedule.gamma has no effect with optimizer.schedule.kind: cosine (a.yaml:1); "
        "it needs "

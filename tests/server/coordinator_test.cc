@@ -14,8 +14,9 @@ constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 class Recorder : public RunObserver {
  public:
-  absl::Status OnReport(const v1::Report& sum, int workers) override {
+  absl::Status OnReport(const v1::Report& sum, int workers, int64_t lead) override {
     reports.push_back(sum);
+    leads.push_back(lead);
     EXPECT_EQ(workers, num_workers);
     return status;
   }
@@ -26,6 +27,7 @@ class Recorder : public RunObserver {
 
   int num_workers = 2;
   std::vector<v1::Report> reports;
+  std::vector<int64_t> leads;
   std::vector<v1::Evaluated> evaluations;
   absl::Status status;
 };
@@ -43,6 +45,8 @@ v1::Report ReportOf(uint64_t step, double loss, uint64_t samples, double seconds
   report.set_local_update_seconds(seconds / 8);
   report.set_push_seconds(seconds / 16);
   report.set_wait_seconds(seconds / 32);
+  report.set_bytes_pushed(samples * 8);
+  report.set_bytes_pulled(samples * 2);
   return report;
 }
 
@@ -58,9 +62,9 @@ v1::Evaluated EvaluatedOf(uint64_t version, double loss, uint64_t correct) {
 TEST(CoordinatorTest, ReportsOfAllWorkersAreAddedUp) {
   Recorder recorder;
   Coordinator coordinator(2, recorder);
-  EXPECT_OK(coordinator.Add(kBob, ReportOf(20, 1.5, 8, 32)));
+  EXPECT_OK(coordinator.Add(kBob, ReportOf(20, 1.5, 8, 32), /*lead=*/0));
   EXPECT_EQ(recorder.reports.size(), 0u);
-  EXPECT_OK(coordinator.Add(kAlice, ReportOf(20, 2, 4, 64)));
+  EXPECT_OK(coordinator.Add(kAlice, ReportOf(20, 2, 4, 64), /*lead=*/0));
   ASSERT_EQ(recorder.reports.size(), 1u);
   EXPECT_EQ(recorder.reports[0].SerializeAsString(), [] {
     v1::Report sum = ReportOf(20, 3.5, 12, 96);
@@ -76,7 +80,7 @@ TEST(CoordinatorTest, SumsDoNotDependOnTheOrderOfArrival) {
     recorder.num_workers = 3;
     Coordinator coordinator(3, recorder);
     for (const int worker : order) {
-      EXPECT_OK(coordinator.Add(WorkerId(worker), ReportOf(20, losses[worker], 1, 1)));
+      EXPECT_OK(coordinator.Add(WorkerId(worker), ReportOf(20, losses[worker], 1, 1), /*lead=*/0));
       EXPECT_OK(coordinator.Add(WorkerId(worker), EvaluatedOf(20, losses[worker], 1)));
     }
     sums.push_back(recorder.reports.at(0).loss_sum());
@@ -85,13 +89,23 @@ TEST(CoordinatorTest, SumsDoNotDependOnTheOrderOfArrival) {
   EXPECT_THAT(sums, ::testing::Each((losses[0] + losses[1]) + losses[2]));
 }
 
+TEST(CoordinatorTest, TheLeadIsTheLargestOfAnIntervalsReports) {
+  Recorder recorder;
+  Coordinator coordinator(2, recorder);
+  EXPECT_OK(coordinator.Add(kAlice, ReportOf(20, 1, 1, 1), /*lead=*/3));
+  EXPECT_OK(coordinator.Add(kAlice, ReportOf(40, 1, 1, 1), /*lead=*/5));
+  EXPECT_OK(coordinator.Add(kBob, ReportOf(20, 1, 1, 1), /*lead=*/2));
+  EXPECT_OK(coordinator.Add(kBob, ReportOf(40, 1, 1, 1), /*lead=*/1));
+  EXPECT_THAT(recorder.leads, ::testing::ElementsAre(3, 5));
+}
+
 TEST(CoordinatorTest, ReportsOfDifferentStepsDoNotMix) {
   Recorder recorder;
   Coordinator coordinator(2, recorder);
-  EXPECT_OK(coordinator.Add(kAlice, ReportOf(20, 1, 1, 1)));
-  EXPECT_OK(coordinator.Add(kAlice, ReportOf(40, 2, 1, 1)));
-  EXPECT_OK(coordinator.Add(kBob, ReportOf(20, 4, 1, 1)));
-  EXPECT_OK(coordinator.Add(kBob, ReportOf(40, 8, 1, 1)));
+  EXPECT_OK(coordinator.Add(kAlice, ReportOf(20, 1, 1, 1), /*lead=*/0));
+  EXPECT_OK(coordinator.Add(kAlice, ReportOf(40, 2, 1, 1), /*lead=*/0));
+  EXPECT_OK(coordinator.Add(kBob, ReportOf(20, 4, 1, 1), /*lead=*/0));
+  EXPECT_OK(coordinator.Add(kBob, ReportOf(40, 8, 1, 1), /*lead=*/0));
   ASSERT_EQ(recorder.reports.size(), 2u);
   EXPECT_EQ(recorder.reports[0].loss_sum(), 5);
   EXPECT_EQ(recorder.reports[1].loss_sum(), 10);
@@ -112,8 +126,9 @@ TEST(CoordinatorTest, EvaluationsAreAddedUp) {
 TEST(CoordinatorTest, TheSameReportTwiceIsRefused) {
   Recorder recorder;
   Coordinator coordinator(2, recorder);
-  EXPECT_OK(coordinator.Add(kAlice, ReportOf(20, 1, 1, 1)));
-  EXPECT_THAT(coordinator.Add(kAlice, ReportOf(20, 1, 1, 1)), StatusIs(kInvalid, HasSubstr("worker 0")));
+  EXPECT_OK(coordinator.Add(kAlice, ReportOf(20, 1, 1, 1), /*lead=*/0));
+  EXPECT_THAT(coordinator.Add(kAlice, ReportOf(20, 1, 1, 1), /*lead=*/0),
+              StatusIs(kInvalid, HasSubstr("worker 0")));
   EXPECT_OK(coordinator.Add(kAlice, EvaluatedOf(20, 1, 1)));
   EXPECT_THAT(coordinator.Add(kAlice, EvaluatedOf(20, 1, 1)), StatusIs(kInvalid, HasSubstr("before")));
 }
@@ -123,8 +138,10 @@ TEST(CoordinatorTest, NumbersThatAreNotFiniteAreRefused) {
   Coordinator coordinator(2, recorder);
   const double nan = std::numeric_limits<double>::quiet_NaN(),
                infinity = std::numeric_limits<double>::infinity();
-  EXPECT_THAT(coordinator.Add(kAlice, ReportOf(20, nan, 1, 1)), StatusIs(kInvalid, HasSubstr("nan")));
-  EXPECT_THAT(coordinator.Add(kAlice, ReportOf(20, 1, 1, infinity)), StatusIs(kInvalid, HasSubstr("inf")));
+  EXPECT_THAT(coordinator.Add(kAlice, ReportOf(20, nan, 1, 1), /*lead=*/0),
+              StatusIs(kInvalid, HasSubstr("nan")));
+  EXPECT_THAT(coordinator.Add(kAlice, ReportOf(20, 1, 1, infinity), /*lead=*/0),
+              StatusIs(kInvalid, HasSubstr("inf")));
   EXPECT_THAT(coordinator.Add(kAlice, EvaluatedOf(20, -infinity, 1)), StatusIs(kInvalid, HasSubstr("inf")));
 }
 
@@ -133,17 +150,18 @@ TEST(CoordinatorTest, SumsUnderWayAreBounded) {
   Coordinator coordinator(2, recorder);
   absl::Status status;
   uint64_t step = 0;
-  while (status.ok() && step < 10'000) status = coordinator.Add(kAlice, ReportOf(++step, 1, 1, 1));
+  while (status.ok() && step < 10'000)
+    status = coordinator.Add(kAlice, ReportOf(++step, 1, 1, 1), /*lead=*/0);
   EXPECT_THAT(status, StatusIs(kInvalid, HasSubstr("worker 0 reports 2049")));
-  EXPECT_OK(coordinator.Add(kBob, ReportOf(1, 1, 1, 1))) << "those under way can still complete";
+  EXPECT_OK(coordinator.Add(kBob, ReportOf(1, 1, 1, 1), /*lead=*/0)) << "those under way can still complete";
 }
 
 TEST(CoordinatorTest, WhatTheObserverAnswersIsPassedOn) {
   Recorder recorder;
   recorder.status = absl::ResourceExhaustedError("disk full");
   Coordinator coordinator(2, recorder);
-  EXPECT_OK(coordinator.Add(kAlice, ReportOf(20, 1, 1, 1)));
-  EXPECT_THAT(coordinator.Add(kBob, ReportOf(20, 1, 1, 1)),
+  EXPECT_OK(coordinator.Add(kAlice, ReportOf(20, 1, 1, 1), /*lead=*/0));
+  EXPECT_THAT(coordinator.Add(kBob, ReportOf(20, 1, 1, 1), /*lead=*/0),
               StatusIs(absl::StatusCode::kResourceExhausted, "disk full"));
 }
 

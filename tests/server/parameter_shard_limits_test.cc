@@ -108,7 +108,10 @@ TEST(ParameterShardErrorsTest, TheLeadIsBoundedByTheSchedule) {
   for (int64_t step = 0; step < 5; ++step) EXPECT_OK(small.Push(kAlice, kFirst, step, {1, 1})) << step;
   EXPECT_THAT(small.Push(kAlice, kFirst, 5, {1, 1}),
               StatusIs(Code::kOutOfRange, HasSubstr("6 steps ahead, the schedule allows 5")));
+  EXPECT_EQ(small.shard.TakeLead(), 5);
+  EXPECT_EQ(small.shard.TakeLead(), 0);
   EXPECT_OK(small.Push(kBob, kFirst, 0, {1, 1}));
+  EXPECT_EQ(small.shard.TakeLead(), 1);
   EXPECT_OK(small.Push(kAlice, kFirst, 5, {1, 1}));
 }
 

@@ -46,7 +46,7 @@ class FakeStream : public FrameSink {
 
 class Observer : public RunObserver {
  public:
-  absl::Status OnReport(const v1::Report&, int) override { return status; }
+  absl::Status OnReport(const v1::Report&, int, int64_t) override { return status; }
   absl::Status OnEvaluation(const v1::Evaluated&) override { return status; }
   absl::Status status;
 };

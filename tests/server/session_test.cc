@@ -229,6 +229,10 @@ TEST_F(SessionTest, ReportsOfWhatTheRunDoesNotHaveAreRefused) {
     header.mutable_report()->set_step(1);
     header.mutable_report()->set_samples(uint64_t{1} << 63);
   }));
+  EXPECT_TRUE(refuse([](v1::WorkerHeader& header) {
+    header.mutable_report()->set_step(1);
+    header.mutable_report()->set_bytes_pulled(uint64_t{1} << 63);
+  }));
   EXPECT_TRUE(refuse([](v1::WorkerHeader& header) { header.mutable_evaluated()->set_version(1); }))
       << "the schedule evaluates version 2 alone";
   EXPECT_FALSE(refuse([](v1::WorkerHeader& header) { header.mutable_evaluated()->set_version(2); }));

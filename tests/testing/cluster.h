@@ -21,7 +21,7 @@ namespace ssd::testing {
 // Remembers what the coordinator reports.
 class RecordingObserver : public RunObserver {
  public:
-  absl::Status OnReport(const v1::Report& sum, int) override {
+  absl::Status OnReport(const v1::Report& sum, int, int64_t) override {
     reports.push_back(sum);
     return status;
   }

@@ -10,6 +10,17 @@
 namespace ssd::testing {
 namespace {
 
+using Kind = LocalUpdateOptions::Kind;
+const std::map<std::string, Kind> kKinds = {
+    {"sgd", Kind::kSgd},
+    {"glu", Kind::kGlu},
+    {"momentum", Kind::kMomentum},
+    {"glu_velocity", Kind::kGluVelocity},
+    {"glu_momentum", Kind::kGluMomentum},
+    {"glu_prototype", Kind::kGluPrototype},
+    {"dc_local", Kind::kDcLocal},
+};
+
 Golden Read(const nlohmann::json& run) {
   const nlohmann::json& c = run.at("config");
   Golden golden;
@@ -41,12 +52,12 @@ Golden Read(const nlohmann::json& run) {
       .momentum = c.at("momentum"), .weight_decay = c.at("weight_decay"), .nesterov = c.at("nesterov")};
   golden.update = {.alpha = c.at("alpha").get<double>(),
                    .beta = c.at("beta"),
+                   .dc_lambda = c.at("dc_lambda"),
                    .momentum = c.at("momentum"),
                    .weight_decay = c.at("weight_decay"),
                    .nesterov = c.at("nesterov"),
                    .local_lr_scale = c.at("local_lr_scale")};
-  if (golden.local_update == "sgd") golden.update.kind = LocalUpdateOptions::Kind::kSgd;
-  if (golden.local_update == "momentum") golden.update.kind = LocalUpdateOptions::Kind::kMomentum;
+  golden.update.kind = kKinds.at(golden.local_update);
   return golden;
 }
 

@@ -49,7 +49,9 @@ class Worker {
 TEST(LocalUpdateTest, AlphaIsMatchedToThePaceOfGluAndOneOtherwise) {
   EXPECT_DOUBLE_EQ(Worker({.kind = Kind::kGlu, .beta = 0.5, .momentum = 0.9}, {}).alpha(), 5);
   EXPECT_DOUBLE_EQ(Worker({.kind = Kind::kGlu, .beta = 0.25, .momentum = 0.5}, {}).alpha(), 1.5);
-  EXPECT_EQ(Worker({.kind = Kind::kSgd, .momentum = 0.9}, {}).alpha(), 1);
+  for (const Kind kind : {Kind::kSgd, Kind::kGluMomentum, Kind::kGluPrototype, Kind::kDcLocal}) {
+    EXPECT_EQ(Worker({.kind = kind, .momentum = 0.9}, {}).alpha(), 1);
+  }
   EXPECT_EQ(Worker({.kind = Kind::kGlu, .alpha = 2}, {}).alpha(), 2);
 }
 
@@ -153,6 +155,59 @@ TEST(LocalUpdateTest, NesterovMomentumByHand) {
   worker.Install(0, 4);
   EXPECT_EQ(worker.Apply(0, 2), 2.5f) << "u = 2; 4 - 0.5 (2 + 0.5 * 2)";
   EXPECT_EQ(worker.Apply(1, 0), 2.25f) << "u = 1; 2.5 - 0.5 (0 + 0.5 * 1)";
+}
+
+TEST(LocalUpdateTest, APullCorrectsTheVelocityOfGluVelocity) {
+  Worker worker({.kind = Kind::kGluVelocity, .momentum = 0.5}, {.k = 2});
+  worker.Install(0, 4);
+  EXPECT_EQ(worker.Apply(0, 2), 3.0f) << "u = 2";
+  EXPECT_EQ(worker.Apply(1, 2), 1.5f) << "u = 3";
+  // Over steps 0 and 1, whose rates add up to 1, the servers went down by 3.5 and this worker by 2.5: u = 3 + 1.
+  worker.Install(2, 0.5);
+  EXPECT_EQ(worker.Apply(2, 0), -0.5f) << "u = 2; 0.5 - 0.5 * 2";
+}
+
+TEST(LocalUpdateTest, TheWarmUpsLastPullCorrectsNoVelocity) {
+  Worker worker({.kind = Kind::kGluVelocity, .momentum = 0.5}, {.k = 2, .warmup_steps = 1});
+  worker.Install(0, 4);
+  worker.Synchronous(2);  // u = 2
+  worker.Install(1, 1);
+  EXPECT_EQ(worker.Apply(1, 0), 0.5f) << "u = 1; 1 - 0.5 * 1";
+}
+
+TEST(LocalUpdateTest, TheVelocityOfGluMomentumStartsAtGWithEachPull) {
+  Worker worker({.kind = Kind::kGluMomentum, .momentum = 0.5}, {.k = 2});
+  worker.Install(0, 4);
+  EXPECT_EQ(worker.Apply(0, 2), 3.0f) << "v = 2";
+  EXPECT_EQ(worker.Apply(1, 2), 1.5f) << "v = 3";
+  worker.Install(2, 2);  // v = G = (4 - 2) / 1
+  EXPECT_EQ(worker.Apply(2, 1), 1.0f) << "v = 0.5 * 2 + 1; 2 - 0.5 * 2";
+}
+
+TEST(LocalUpdateTest, GluPrototypeRenewsItsSnapshotAfterEveryKthUpdate) {
+  Worker worker({.kind = Kind::kGluPrototype, .beta = 0.5}, {.k = 2});
+  worker.Install(0, 4);
+  EXPECT_EQ(worker.Apply(0, 2), 3.0f) << "the snapshot is 4, as x is";
+  EXPECT_EQ(worker.Apply(1, 0), 2.75f) << "3 - 0.5 * 0.5 (4 - 3); from now on the snapshot is 2.75";
+  worker.Install(2, 1);
+  EXPECT_EQ(worker.Apply(2, 0), 0.5625f) << "1 - 0.5 * 0.5 (2.75 - 1)";
+}
+
+TEST(LocalUpdateTest, TheSnapshotOfGluPrototypeIsTakenAtTheWarmUpsEnd) {
+  Worker worker({.kind = Kind::kGluPrototype, .beta = 0.5}, {.k = 4, .warmup_steps = 2});
+  worker.Install(0, 9);
+  worker.Install(1, 8);
+  worker.Install(2, 4);
+  EXPECT_EQ(worker.Apply(2, 1), 3.5f) << "4 - 0.5 (1 + 0.5 * 0)";
+}
+
+TEST(LocalUpdateTest, DcLocalCompensatesAgainstTheWeightsPulledLast) {
+  Worker worker({.kind = Kind::kDcLocal, .dc_lambda = 0.25}, {.k = 2});
+  worker.Install(0, 4);
+  EXPECT_EQ(worker.Apply(0, 2), 3.0f) << "x is what was pulled";
+  EXPECT_EQ(worker.Apply(1, 2), 2.5f) << "3 - 0.5 (2 + 0.25 * 2 * 2 (3 - 4))";
+  worker.Install(2, 1);
+  EXPECT_EQ(worker.Apply(2, 2), 0.0f) << "x is what was pulled";
 }
 
 TEST(LocalUpdateTest, SynchronousGradientsAreMomentumsAlone) {

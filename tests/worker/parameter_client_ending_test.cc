@@ -53,6 +53,14 @@ TEST_F(ParameterClientEndingTest, ARefusalIsNotTriedAgain) {
               Pair(1, AllOf(HasSubstr("shard 1 (there:2) closed the session"), HasSubstr("token"))));
 }
 
+TEST_F(ParameterClientEndingTest, AnotherServiceAtAShardsAddressIsAMistakeOfTheConfiguration) {
+  Join();
+  shards_.Close(1, absl::UnimplementedError("unknown method"));
+  shards_.Close(0, absl::OkStatus());
+  EXPECT_THAT(ending(),
+              Pair(2, "shard 1 (there:2) answers, but is no ssd-server of this version: unknown method"));
+}
+
 TEST_F(ParameterClientEndingTest, ALostShardNamesItselfAndTheStep) {
   BecomeMember();
   client_->Push(BlockId(0), Step(17), Buffer::Copy(std::vector<float>{5}));

@@ -146,6 +146,9 @@ TEST(TrainerTest, ReportsCountEverySampleOnce) {
   EXPECT_EQ(reports[2].steps(), 5u);
   EXPECT_EQ(reports[2].correct(), 3u * 5);
   EXPECT_EQ(reports[2].loss_sum(), 3 * 5 * 0.5);
+  EXPECT_EQ(reports[1].bytes_pushed(), 3u * (20 * 3 + 5) * sizeof(float))
+      << "gradients, and statistics once a period";
+  EXPECT_EQ(reports[1].bytes_pulled(), 3u * 5 * 3 * sizeof(float)) << "once a period";
 }
 
 TEST(TrainerTest, FinishedGetsTheMeanOfTheWorkersStatistics) {
