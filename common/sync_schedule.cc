@@ -1,8 +1,8 @@
 #include "common/sync_schedule.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "common/interval.h"
 #include "common/logging.h"
 
 namespace ssd {
@@ -58,12 +58,7 @@ bool SyncSchedule::IsEvaluated(Version version) const {
   if (version.value() == 0 || !IsPulled(version, kFirst)) return false;
   if (version == last_version()) return true;
   if (options_.evaluation_interval <= 0) return false;
-  // How many evaluations are due at or before a version. The small term forgives the rounding of samples /
-  // batch.
-  const auto due = [this](Version v) {
-    return std::floor(static_cast<double>(v.value()) / options_.evaluation_interval + 1e-9);
-  };
-  return due(version) > due(PulledBefore(version, kFirst));
+  return ReachesPoint(options_.evaluation_interval, PulledBefore(version, kFirst).value(), version.value());
 }
 
 int64_t SyncSchedule::max_open_steps() const {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/interval.h"
 #include "common/logging.h"
 
 namespace ssd {
@@ -198,10 +199,8 @@ void Trainer::Evaluate(Version version) {
 
 void Trainer::EndStep(Step step) {
   ++tally_.steps;
-  const auto intervals = [this](int64_t steps) {
-    return std::floor(static_cast<double>(steps) / options_.report_interval + 1e-9);
-  };
-  if (intervals(step.value() + 1) > intervals(step.value()) || step + 1 == schedule_->end()) Report(step);
+  const bool is_due = ReachesPoint(options_.report_interval, step.value(), step.value() + 1);
+  if (is_due || step + 1 == schedule_->end()) Report(step);
   if (step_done_ != nullptr) step_done_(step);
   if (client_.ending()) return;
   if (step + 1 < schedule_->end()) return BeginStep(step + 1);
