@@ -24,6 +24,9 @@ struct Block {
   int64_t end() const { return offset + size; }
 };
 
+// What the blocks of a large model have where no size is asked for, and the largest that is chosen so.
+inline constexpr int64_t kMaxAutoBlockBytes = 1 << 20;
+
 // A value type. Blocks of parameters come first and in the order of their offsets, then those of buffers,
 // likewise; a block's id is its index. Blocks may cut tensors.
 class Partition {

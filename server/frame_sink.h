@@ -9,7 +9,7 @@
 
 namespace ssd {
 
-// Called on the shard's executor. Nothing blocks.
+// Called on the shard's executor. Nothing blocks, and nothing calls the session before it returns.
 class FrameSink {
  public:
   virtual ~FrameSink() = default;
@@ -20,7 +20,11 @@ class FrameSink {
   // Ends the stream with `status` once the queue is sent.
   virtual void Close(const absl::Status& status) = 0;
 
-  // Bytes that are queued and not sent yet.
+  // Ends the stream now, whether the peer reads or not; what is queued is dropped. `status` is for a peer that
+  // still gets it.
+  virtual void Cancel(const absl::Status& status) = 0;
+
+  // Bytes that are queued and not sent yet, with kQueuedMessageBytes for each frame.
   virtual size_t queued_bytes() const = 0;
 };
 

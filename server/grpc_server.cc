@@ -1,6 +1,7 @@
 #include "server/grpc_server.h"
 
 #include <fcntl.h>
+#include <grpc/grpc.h>
 #include <grpc/support/time.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -24,14 +26,50 @@
 namespace ssd {
 namespace {
 
-// Opens a GrpcSession for every stream.
+using Reactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+
+// A connection that is busy with nothing, or not even with HTTP/2, is closed after this.
+constexpr int kIdleConnectionMs = 10'000;
+
+// Keeps a call, so that it can be cancelled at any time, done or not. (A server context is gone with its call's OnDone,
+// which another thread may be about to run.)
+class CallReference {
+ public:
+  explicit CallReference(grpc_call* call) : call_(call) { grpc_call_ref(call_); }
+  CallReference(CallReference&& other) noexcept : call_(std::exchange(other.call_, nullptr)) {}
+  CallReference& operator=(CallReference&&) = delete;
+  ~CallReference() {
+    if (call_ != nullptr) grpc_call_unref(call_);
+  }
+  void Cancel() { grpc_call_cancel(call_, nullptr); }
+
+ private:
+  grpc_call* call_;
+};
+
+// The end of a stream for which there is no room. Reads nothing.
+class Refusal : public Reactor {
+ public:
+  explicit Refusal(grpc::CallbackServerContext& context) {
+    Finish(grpc::Status(grpc::StatusCode::UNAVAILABLE, "too many streams"));
+    CallReference(context.c_call()).Cancel();  // it must not wait until the peer takes the status
+  }
+  void OnDone() override { delete this; }
+};
+
+// Opens a GrpcSession for every stream, up to a number.
 class Service : public v1::ParameterService::WithRawCallbackMethod_Session<v1::ParameterService::Service> {
  public:
   Service(Shard& shard, Executor& executor) : shard_(shard), executor_(executor) {}
 
-  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Session(
-      grpc::CallbackServerContext*) override {
-    return new GrpcSession(shard_, executor_, pool_);
+  Reactor* Session(grpc::CallbackServerContext* context) override {
+    if (streams_.fetch_add(1) >= shard_.max_streams()) {
+      --streams_;
+      return new Refusal(*context);
+    }
+    return new GrpcSession({.cancel = [call = CallReference(context->c_call())]() mutable { call.Cancel(); },
+                            .on_done = [this] { --streams_; }},
+                           shard_, executor_, pool_);
   }
 
   int64_t allocations() const { return pool_.allocations(); }
@@ -40,6 +78,7 @@ class Service : public v1::ParameterService::WithRawCallbackMethod_Session<v1::P
   Shard& shard_;
   Executor& executor_;
   BufferPool pool_;
+  std::atomic<int> streams_ = 0;  // that are not done
 };
 
 // A unix socket is taken over silently by whoever binds it last, so a lock on a file beside it says who has
@@ -125,9 +164,13 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const std::string&
   ASSIGN_OR_RETURN(SocketLock lock, SocketLock::Take(address));
   auto service = std::make_unique<Service>(shard, executor);
   grpc::ServerBuilder builder;
-  for (const GrpcArgument& argument : GrpcArguments(peer_timeout)) {
+  for (const GrpcArgument& argument : GrpcArguments(peer_timeout, shard.max_frame_bytes())) {
     builder.AddChannelArgument(argument.name, argument.value);
   }
+  // A worker's connection has one stream, and has it at once.
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleConnectionMs);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kIdleConnectionMs);
   int port = 0;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(service.get());

@@ -6,8 +6,8 @@
 
 namespace ssd {
 
-GrpcSession::GrpcSession(Shard& shard, Executor& executor, BufferPool& pool)
-    : shard_(shard), executor_(executor), pool_(pool) {
+GrpcSession::GrpcSession(Call call, Shard& shard, Executor& executor, BufferPool& pool)
+    : call_(std::move(call)), shard_(shard), executor_(executor), pool_(pool) {
   executor_.Post([this] { session_ = &shard_.Open(*this); });
   StartRead(&incoming_);
 }
@@ -17,27 +17,43 @@ void GrpcSession::OnReadDone(bool ok) {
     executor_.Post([this] { EndSession(absl::UnavailableError("the stream ended without a goodbye")); });
     return;
   }
+  if (std::exchange(first_, false)) {
+    executor_.Post([this] {
+      absl::StatusOr<WorkerFrame> frame = HeaderFromByteBuffer<v1::WorkerHeader>(incoming_);
+      incoming_.Clear();
+      HandOver(std::move(frame), kMaxInbox);
+    });
+    CountAndReadOn(kMaxInbox);
+    return;
+  }
+  const size_t bytes = incoming_.Length();
   absl::StatusOr<WorkerFrame> frame = FromByteBuffer<v1::WorkerHeader>(incoming_, pool_);
   incoming_.Clear();
   const bool is_frame = frame.ok();
-  executor_.Post([this, frame = std::move(frame)]() mutable { HandOver(std::move(frame)); });
-  // Only now, or the next frame, read on another thread, could be posted before this one. Bytes that are no
-  // frame are the last that is read from this peer.
-  if (is_frame && inbox_.fetch_add(1) + 1 < kMaxInbox) StartRead(&incoming_);
+  const int weight = is_frame && bytes - frame->payload.size_bytes() > kSmallHeaderBytes ? kMaxInbox : 1;
+  executor_.Post([this, frame = std::move(frame), weight]() mutable { HandOver(std::move(frame), weight); });
+  // Bytes that are no frame are the last that is read from this peer.
+  if (is_frame) CountAndReadOn(weight);
 }
 
-void GrpcSession::HandOver(absl::StatusOr<WorkerFrame> frame) {
+// After the frame is posted, or the next one, read on another thread, could be posted before it.
+void GrpcSession::CountAndReadOn(int weight) {
+  if (inbox_.fetch_add(weight) + weight < kMaxInbox) StartRead(&incoming_);
+}
+
+void GrpcSession::HandOver(absl::StatusOr<WorkerFrame> frame, int weight) {
   if (session_ == nullptr) return;
   if (!frame.ok()) {
     EndSession(frame.status());
     return;
   }
-  session_->OnFrame(*std::move(frame), [this] { Consumed(); });
+  session_->OnFrame(*std::move(frame), [this, weight] { Consumed(weight); });
 }
 
-void GrpcSession::Consumed() {
+void GrpcSession::Consumed(int weight) {
   // A full inbox has no read in flight, and whoever makes room first starts it.
-  if (inbox_.fetch_sub(1) == kMaxInbox && !finished_) StartRead(&incoming_);
+  const int before = inbox_.fetch_sub(weight);
+  if (before >= kMaxInbox && before - weight < kMaxInbox && !closing_.has_value()) StartRead(&incoming_);
 }
 
 void GrpcSession::EndSession(const absl::Status& status) {
@@ -61,8 +77,20 @@ void GrpcSession::OnWriteDone(bool ok) {
 }
 
 void GrpcSession::Close(const absl::Status& status) {
-  if (!closing_.has_value()) closing_ = status;
+  if (!closing_.has_value()) {
+    closing_ = status;
+    // A peer that reads nothing takes neither the queue nor the status.
+    executor_.PostAfter(kCloseTimeout, [this, alive = std::weak_ptr<bool>(alive_)] {
+      if (!alive.expired()) call_.cancel();
+    });
+  }
   FinishIfDrained();
+}
+
+void GrpcSession::Cancel(const absl::Status& status) {
+  outbox_.Abandon();
+  call_.cancel();
+  Close(status);
 }
 
 void GrpcSession::FinishIfDrained() {
@@ -77,6 +105,7 @@ void GrpcSession::OnCancel() {
 }
 
 void GrpcSession::OnDone() {
+  call_.on_done();
   // Behind all that was posted before: nothing refers to this stream any more.
   executor_.Post([this] {
     if (session_ != nullptr)

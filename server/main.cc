@@ -206,6 +206,7 @@ int Fail(int code, const absl::Status& status) {
 
 int Main(int argc, char** argv) {
   QuietGrpc();
+  QuietProtobuf();
   const CommandLine usage = Usage();
   const absl::StatusOr<ParsedFlags> flags = ParseFlags(usage, argc, argv);
   if (!flags.ok()) return Fail(kExitUsage, flags.status());

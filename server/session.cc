@@ -40,8 +40,8 @@ void Session::HandleAll() {
     inbox_.pop_front();
     const absl::Status status = Handle(held.frame);
     held.frame.payload = Buffer();
-    held.consumed();
     if (!status.ok()) Fail(status);
+    held.consumed();
   }
   handling_ = false;
 }
@@ -186,13 +186,23 @@ void Session::OnStreamEnd(const absl::Status& status) {
 }
 
 void Session::Fail(const absl::Status& status) {
-  LOG(WARNING) << "session closed worker="
-               << (state_ == State::kStranger ? "unknown" : absl::StrCat(worker_.value())) << " reason=\""
-               << status.ToString() << '"';
   const bool was_member = state_ == State::kMember;
+  if (was_member) {
+    LOG(WARNING) << "session closed worker=" << worker_ << " reason=\"" << status.ToString() << '"';
+  } else {
+    shard_.OnStrangerRefused(status);
+  }
   state_ = State::kClosed;
   sink_.Close(status);
   if (was_member) shard_.OnMemberLost(*this, status);
+}
+
+void Session::Expel(const absl::Status& why) {
+  CHECK(state_ == State::kStranger);
+  state_ = State::kClosed;
+  inbox_.clear();
+  shard_.OnStrangerRefused(why);
+  sink_.Cancel(why);
 }
 
 void Session::SendGoodbye(const Ending& ending) {

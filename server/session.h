@@ -3,7 +3,7 @@
 //   state     on                            to
 //   stranger  Hello that agrees             member
 //   stranger  any other frame, or a bad     closed     nobody else notices
-//             Hello
+//             Hello; the shard expels it
 //   member    Goodbye{0}                    left       its work is done
 //   member    a bad frame, stream lost,     closed     the shard is told that a member is lost
 //             Goodbye{cause}
@@ -45,6 +45,9 @@ class Session {
   // Looks again at a frame that was held.
   void Retry();
 
+  // Ends the stream of a stranger that is in the way of others. REQUIRES: state() is kStranger.
+  void Expel(const absl::Status& why);
+
   // Tells the worker that the run ends, and why, and closes the stream.
   void SendGoodbye(const Ending& ending);
   void SendWelcome();
@@ -52,7 +55,9 @@ class Session {
   State state() const { return state_; }
   WorkerId worker() const { return worker_; }  // REQUIRES: a hello was accepted
   Incarnation incarnation() const { return incarnation_; }
-  absl::Duration last_heard() const { return last_heard_; }  // steady time
+  absl::Duration last_heard() const {
+    return last_heard_;
+  }  // steady time; a stranger's: when its stream began
 
  private:
   struct Held {

@@ -6,49 +6,17 @@
 #include "absl/strings/str_join.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
+#include "common/wire/frame_queue.h"
+#include "server/bounded_text.h"
+#include "server/hello.h"
 
 namespace ssd {
 namespace {
 
-constexpr int kMaxTensors = 10'000;
-constexpr int64_t kMaxBlocks = 1 << 20;  // a terabyte in the largest automatic blocks
+constexpr int64_t kMaxBlocks = 1 << 18;  // 256 GiB in the largest automatic blocks
 constexpr absl::Duration kNoticeInterval = absl::Seconds(5);
 // A worker that is only silent here may wait for somebody at another shard, which accuses first.
 constexpr absl::Duration kSilenceGrace = absl::Seconds(5);
-
-// The shape of one vector; InvalidArgument where a peer's numbers cannot be one.
-absl::StatusOr<ParameterLayout> ReadLayout(
-    const google::protobuf::RepeatedPtrField<v1::Hello::Tensor>& tensors) {
-  constexpr int64_t kMaxFloats = int64_t{1} << 40;
-  ParameterLayout layout;
-  if (tensors.size() > kMaxTensors)
-    return absl::InvalidArgumentError(absl::StrCat(tensors.size(), " tensors"));
-  for (const v1::Hello::Tensor& tensor : tensors) {
-    std::vector<int64_t> shape(tensor.shape().begin(), tensor.shape().end());
-    int64_t size = 1;
-    for (int64_t dimension : shape) {
-      if (dimension < 1 || dimension > kMaxFloats / size) {
-        return absl::InvalidArgumentError(absl::StrCat("tensor ", tensor.name(), " has no sane shape"));
-      }
-      size *= dimension;
-    }
-    if (layout.size() + size > kMaxFloats)
-      return absl::InvalidArgumentError("a model of more than 2^40 floats");
-    layout.Add(tensor.name(), std::move(shape));
-  }
-  return layout;
-}
-
-absl::Status CheckNames(const v1::Hello& hello) {
-  for (const auto* tensors : {&hello.parameters(), &hello.buffers()}) {
-    std::vector<absl::string_view> names;
-    for (const v1::Hello::Tensor& tensor : *tensors) names.push_back(tensor.name());
-    std::sort(names.begin(), names.end());
-    const auto twice = std::adjacent_find(names.begin(), names.end());
-    if (twice != names.end()) return absl::InvalidArgumentError(absl::StrCat("two tensors named ", *twice));
-  }
-  return absl::OkStatus();
-}
 
 }  // namespace
 
@@ -69,7 +37,19 @@ void Shard::Start() {
   Watch();
 }
 
+size_t Shard::max_frame_bytes() const {
+  return kMaxFrameBytes - kMaxPayloadBytes +
+         static_cast<size_t>(options_.block_bytes.value_or(kMaxAutoBlockBytes));
+}
+
 Session& Shard::Open(FrameSink& sink) {
+  const auto is_stranger = [](const auto& session) { return session->state() == Session::State::kStranger; };
+  if (std::count_if(sessions_.begin(), sessions_.end(), is_stranger) >= max_strangers()) {
+    // In the order in which they came.
+    const auto oldest = std::find_if(sessions_.begin(), sessions_.end(), is_stranger);
+    (*oldest)->Expel(
+        absl::UnavailableError(absl::StrCat("more than ", max_strangers(), " streams without a hello")));
+  }
   sessions_.push_back(std::make_unique<Session>(*this, sink));
   return *sessions_.back();
 }
@@ -81,59 +61,22 @@ void Shard::Remove(Session& session) {
   sessions_.remove_if([&session](const std::unique_ptr<Session>& other) { return other.get() == &session; });
 }
 
-absl::Status Shard::CheckHello(const v1::Hello& hello) const {
-  const auto who = absl::StrCat("worker ", hello.worker());
-  if (hello.protocol() != kProtocol) {
-    return absl::FailedPreconditionError(absl::StrCat("protocol: ", who, " speaks version ", hello.protocol(),
-                                                      ", shard ", options_.shard.value(), " version ",
-                                                      kProtocol));
-  }
-  if (hello.worker() >= static_cast<uint32_t>(options_.num_workers)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "cluster.workers: there is no ", who, ", the configuration has ", options_.num_workers, " workers"));
-  }
-  if (hello.shard() != options_.shard.value()) {
-    return absl::FailedPreconditionError(absl::StrCat("cluster.addresses: ", who, " expects shard ",
-                                                      hello.shard(), " at the address of shard ",
-                                                      options_.shard.value()));
-  }
-  for (size_t i = 0; i < options_.fields.size(); ++i) {
-    const auto& [name, value] = options_.fields[i];
-    const bool there = static_cast<int>(i) < hello.fields_size() && hello.fields(i).name() == name;
-    if (!there)
-      return absl::FailedPreconditionError(absl::StrCat(name, ": ", who, " does not know this option"));
-    if (hello.fields(i).value() != value) {
-      return absl::FailedPreconditionError(absl::StrCat(name, ": ", who, " has ", hello.fields(i).value(),
-                                                        ", shard ", options_.shard.value(), " has ", value));
-    }
-  }
-  if (hello.fields_size() > static_cast<int>(options_.fields.size())) {
-    return absl::FailedPreconditionError(absl::StrCat(hello.fields(options_.fields.size()).name(), ": shard ",
-                                                      options_.shard.value(),
-                                                      " does not know this option of ", who));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status Shard::CreateParameters(const v1::Hello& hello) {
-  RETURN_IF_ERROR(CheckNames(hello));
-  ModelLayout layout;
-  ASSIGN_OR_RETURN(layout.parameters, ReadLayout(hello.parameters()));
-  ASSIGN_OR_RETURN(layout.buffers, ReadLayout(hello.buffers()));
-  if (layout.parameters.size() == 0) return absl::InvalidArgumentError("a model without parameters");
+  ASSIGN_OR_RETURN(ModelLayout layout, ReadModelLayout(hello));
   if (hello.samples_per_epoch() == 0 || hello.samples_per_epoch() > (uint64_t{1} << 40)) {
     return absl::InvalidArgumentError(absl::StrCat(hello.samples_per_epoch(), " samples in an epoch"));
   }
   // A stranger's numbers must not make this process allocate what it does not have.
   const int64_t floats = std::max(layout.parameters.size(), layout.buffers.size());
-  if (floats / (options_.block_bytes.value_or(1 << 20) / int64_t{sizeof(float)}) >= kMaxBlocks) {
+  if (floats / (options_.block_bytes.value_or(kMaxAutoBlockBytes) / int64_t{sizeof(float)}) >= kMaxBlocks) {
     return absl::InvalidArgumentError(
         absl::StrCat("a model of ", floats, " floats, cut into more than ", kMaxBlocks, " blocks"));
   }
   const ShardPlan plan = options_.plan(static_cast<int64_t>(hello.samples_per_epoch()));
   Partition partition(layout, options_.num_shards, options_.block_bytes);
   for (const Block& block : partition.blocks()) {
-    if (block.shard == options_.shard) max_queued_bytes_ += 2 * block.size * sizeof(float);
+    if (block.shard == options_.shard)
+      max_queued_bytes_ += 2 * (block.size * sizeof(float) + kQueuedMessageBytes);
   }
   parameters_ = std::make_unique<ParameterShard>(
       ParameterShard::Options{.shard = options_.shard,
@@ -142,6 +85,7 @@ absl::Status Shard::CreateParameters(const v1::Hello& hello) {
                               .optimizer = options_.optimizer},
       std::move(layout), std::move(partition), plan.schedule, plan.learning_rate, &pool_);
   first_hello_ = hello;
+  first_hello_.DiscardUnknownFields();  // nobody asks for them, and they can be large
   return absl::OkStatus();
 }
 
@@ -151,7 +95,7 @@ absl::Status Shard::Join(Session& session, const v1::Hello& hello) {
         {.code = kExitPeerLost, .message = absl::StrCat("the run has ended: ", end_message_)});
     return absl::AbortedError("the run has ended");
   }
-  RETURN_IF_ERROR(CheckHello(hello));
+  RETURN_IF_ERROR(CheckAgreement(hello, options_.shard, options_.num_workers, options_.fields));
   if (parameters_ == nullptr) {
     RETURN_IF_ERROR(CreateParameters(hello));
   } else {
@@ -248,14 +192,15 @@ void Shard::OnMemberGoodbye(const Session& session, const v1::Goodbye& goodbye) 
     if (std::all_of(done_.begin(), done_.end(), [](bool done) { return done; })) End({});
     return;
   }
+  const std::string message = BoundedText(goodbye.message(), kMaxMessageBytes);
   // What the worker was told, it passes on: the cause keeps its name and code. What happened to the worker
   // itself is, for everybody else, the loss of a peer; only a diverged run ends the same way for all.
   const bool told = goodbye.code() == kExitDiverged || goodbye.code() == kExitPeerLost ||
                     goodbye.code() == kExitRendezvousTimeout;
   End({.code = told ? goodbye.code() : static_cast<int>(kExitPeerLost),
-       .message = told ? goodbye.message()
+       .message = told ? message
                        : absl::StrCat("lost worker ", worker, " ", StepName(), "; it left with exit code ",
-                                      goodbye.code(), ": ", goodbye.message())});
+                                      goodbye.code(), ": ", message)});
 }
 
 void Shard::RetryHeld() {
@@ -264,7 +209,29 @@ void Shard::RetryHeld() {
   for (const std::unique_ptr<Session>& session : sessions_) session->Retry();
 }
 
+void Shard::OnStrangerRefused(const absl::Status& why) {
+  ++strangers_refused_;
+  // A line each would let anybody fill the disk.
+  const absl::Duration now = clock_.Steady();
+  if (last_refusal_notice_.has_value() && now - *last_refusal_notice_ < kNoticeInterval) return;
+  LOG(WARNING) << "stream refused worker=unknown count=" << strangers_refused_ << " reason=\""
+               << why.ToString() << '"';
+  last_refusal_notice_ = now;
+  strangers_refused_ = 0;
+}
+
+void Shard::CheckStrangers() {
+  const absl::Duration allowed = std::min(kHelloTimeout, options_.peer_timeout);
+  for (const std::unique_ptr<Session>& session : sessions_) {
+    if (session->state() != Session::State::kStranger || clock_.Steady() - session->last_heard() < allowed)
+      continue;
+    session->Expel(
+        absl::DeadlineExceededError(absl::StrCat("no hello within ", absl::FormatDuration(allowed))));
+  }
+}
+
 void Shard::Watch() {
+  CheckStrangers();
   if (state_ == State::kGathering) CheckRendezvous();
   if (state_ == State::kRunning) CheckProgress();
   if (state_ == State::kEnded) return;

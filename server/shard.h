@@ -56,6 +56,12 @@ class Shard {
     absl::Duration peer_timeout = absl::Seconds(60);
   };
 
+  // How long a stream may take to say hello, at most peer_timeout.
+  static constexpr absl::Duration kHelloTimeout = absl::Seconds(10);
+  // Streams that have not said hello, beside those that the workers need. Beyond that the oldest one has to go: who
+  // means well says hello at once.
+  static constexpr int kMoreStrangers = 16;
+
   // `coordinator`: on shard 0 alone; null elsewhere. `on_start` is called when the run starts. `on_end` is
   // called once.
   Shard(Options options, Executor& executor, Clock& clock, Coordinator* coordinator,
@@ -64,11 +70,18 @@ class Shard {
   // Starts the clock of the rendezvous.
   void Start();
 
-  // A new stream. The session lives until its OnStreamEnd.
+  // A new stream, a stranger's. The session lives until its OnStreamEnd.
   Session& Open(FrameSink& sink);
 
   // Ends the run from outside (a signal).
   void Stop(Ending ending) { End(std::move(ending)); }
+
+  // Constants of the options, so for any thread. How many streams may be strangers' at once.
+  int max_strangers() const { return options_.num_workers + kMoreStrangers; }
+  // How many streams an adapter should have open at once: the members', the strangers', and as many that are ending.
+  int max_streams() const { return options_.num_workers + 2 * max_strangers(); }
+  // The largest frame that a worker of this run sends.
+  size_t max_frame_bytes() const;
 
   // For tests and metrics; null until the first hello.
   const ParameterShard* parameters() const { return parameters_.get(); }
@@ -95,6 +108,8 @@ class Shard {
   }
   // The shard's version may have risen: sessions that hold a push look again.
   void RetryHeld();
+  // A stream that never was a member's was closed.
+  void OnStrangerRefused(const absl::Status& why);
   void Remove(Session& session);
   bool running() const { return state_ == State::kRunning; }
   ParameterShard& mutable_parameters() { return *parameters_; }
@@ -102,16 +117,16 @@ class Shard {
   Generation generation() const { return generation_; }
   absl::Duration Now() const { return clock_.Steady(); }
   // How much may wait to be sent to one worker before it is thought not to read: two pulls of the whole
-  // shard.
+  // shard, as FrameSink counts them.
   size_t max_queued_bytes() const { return max_queued_bytes_; }
 
  private:
   enum class State { kGathering, kRunning, kEnded };
 
-  absl::Status CheckHello(const v1::Hello& hello) const;
   absl::Status CreateParameters(const v1::Hello& hello);
   void Fence(Session& older, Session& newer);
   void Watch();
+  void CheckStrangers();
   void CheckRendezvous();
   void CheckProgress();
   void End(Ending ending);
@@ -134,6 +149,8 @@ class Shard {
   std::vector<bool> done_;         // by worker: has said Goodbye{0}
   v1::Hello first_hello_;
   size_t max_queued_bytes_ = 0;
+  int64_t strangers_refused_ = 0;  // since the last line about them
+  std::optional<absl::Duration> last_refusal_notice_;
   std::unique_ptr<ParameterShard> parameters_;
 
   absl::Duration started_;        // steady time

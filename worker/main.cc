@@ -231,6 +231,7 @@ Ending EvaluateFile(const v1::Experiment& experiment, const std::string& path) {
 
 int Main(int argc, char** argv) {
   QuietGrpc();
+  QuietProtobuf();
   const CommandLine usage = Usage();
   const auto fail = [](int code, const absl::Status& status) {
     return MainLoop::Report(Failed(code, status));

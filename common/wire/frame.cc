@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "google/protobuf/stubs/logging.h"
 
 namespace ssd {
 namespace {
@@ -85,6 +86,18 @@ class PieceReader {
   size_t remaining_ = 0;
 };
 
+// Reads what comes first.
+absl::Status ReadHeader(PieceReader& reader, google::protobuf::MessageLite& header) {
+  ASSIGN_OR_RETURN(const uint64_t header_bytes, reader.ReadSize(kHeaderTag, "header", kMaxHeaderBytes));
+  std::string encoded(header_bytes, '\0');
+  reader.Read(encoded.data(), header_bytes);
+  if (!header.ParseFromString(encoded)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("frame: ", header_bytes, " bytes are no ", header.GetTypeName()));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string EncodeBeforePayload(const google::protobuf::MessageLite& header, size_t payload_bytes) {
@@ -101,16 +114,19 @@ std::string EncodeBeforePayload(const google::protobuf::MessageLite& header, siz
   return out;
 }
 
+absl::Status DecodeFrameWithoutPayload(std::span<const std::span<const uint8_t>> pieces,
+                                       google::protobuf::MessageLite& header) {
+  PieceReader reader(pieces);
+  RETURN_IF_ERROR(ReadHeader(reader, header));
+  if (reader.remaining() == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("frame: ", reader.remaining(), " bytes behind a header that has no payload"));
+}
+
 absl::StatusOr<Buffer> DecodeFrame(std::span<const std::span<const uint8_t>> pieces, BufferPool& pool,
                                    google::protobuf::MessageLite& header) {
   PieceReader reader(pieces);
-  ASSIGN_OR_RETURN(const uint64_t header_bytes, reader.ReadSize(kHeaderTag, "header", kMaxHeaderBytes));
-  std::string encoded(header_bytes, '\0');
-  reader.Read(encoded.data(), header_bytes);
-  if (!header.ParseFromString(encoded)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("frame: ", header_bytes, " bytes are no ", header.GetTypeName()));
-  }
+  RETURN_IF_ERROR(ReadHeader(reader, header));
   if (reader.remaining() == 0) return Buffer();
 
   ASSIGN_OR_RETURN(const uint64_t payload_bytes, reader.ReadSize(kPayloadTag, "payload", kMaxPayloadBytes));
@@ -126,5 +142,7 @@ absl::StatusOr<Buffer> DecodeFrame(std::span<const std::span<const uint8_t>> pie
   reader.Read(payload.values().data(), payload_bytes);
   return std::move(payload).Freeze();
 }
+
+void QuietProtobuf() { google::protobuf::SetLogHandler(nullptr); }
 
 }  // namespace ssd

@@ -22,7 +22,9 @@ namespace ssd {
 
 inline constexpr int kProtocol = 1;  // what both sides of a stream must speak: Hello.protocol
 
-inline constexpr size_t kMaxHeaderBytes = 4 << 20;   // a hello with the tensors of a large model
+// A hello with 10,000 tensors, or a pull of 2^18 blocks. What a header becomes in memory is a multiple of it: two bytes
+// can be a tensor of 64.
+inline constexpr size_t kMaxHeaderBytes = 1 << 20;
 inline constexpr size_t kMaxPayloadBytes = 8 << 20;  // the largest block
 inline constexpr size_t kMaxFrameBytes = kMaxHeaderBytes + kMaxPayloadBytes + 32;
 
@@ -43,6 +45,10 @@ std::string EncodeBeforePayload(const google::protobuf::MessageLite& header, siz
 absl::StatusOr<Buffer> DecodeFrame(std::span<const std::span<const uint8_t>> pieces, BufferPool& pool,
                                    google::protobuf::MessageLite& header);
 
+// The same for a frame that has to be without a payload. InvalidArgument where there is one, which is not copied.
+absl::Status DecodeFrameWithoutPayload(std::span<const std::span<const uint8_t>> pieces,
+                                       google::protobuf::MessageLite& header);
+
 template <typename Header>
 absl::StatusOr<Frame<Header>> DecodeFrame(std::span<const std::span<const uint8_t>> pieces,
                                           BufferPool& pool) {
@@ -52,6 +58,10 @@ absl::StatusOr<Frame<Header>> DecodeFrame(std::span<const std::span<const uint8_
   frame.payload = *std::move(payload);
   return frame;
 }
+
+// Keeps protobuf's own lines off standard error, where anybody's header could otherwise put one. To be called once, at
+// the start of main.
+void QuietProtobuf();
 
 }  // namespace ssd
 

@@ -13,6 +13,9 @@
 
 namespace ssd {
 
+// What a queued message costs beside its bytes. Without it a peer could have any number of tiny ones queued.
+inline constexpr size_t kQueuedMessageBytes = 512;
+
 // `Message`: what the transport writes; with Length() in bytes and Swap().
 template <typename Message>
 class FrameQueue {
@@ -22,7 +25,7 @@ class FrameQueue {
   const Message* Push(Message message) {
     MutexLock lock(&mutex_);
     if (closed_) return nullptr;
-    queued_bytes_ += message.Length();
+    queued_bytes_ += Cost(message);
     messages_.push_back(std::move(message));
     return messages_.size() == 1 ? &messages_.front() : nullptr;
   }
@@ -31,7 +34,7 @@ class FrameQueue {
   const Message* WriteDone() {
     Message done;  // destroyed after the lock is released: that may return a payload to its pool
     MutexLock lock(&mutex_);
-    queued_bytes_ -= messages_.front().Length();
+    queued_bytes_ -= Cost(messages_.front());
     done.Swap(&messages_.front());
     messages_.pop_front();
     return messages_.empty() ? nullptr : &messages_.front();
@@ -43,7 +46,7 @@ class FrameQueue {
     MutexLock lock(&mutex_);
     closed_ = true;
     while (messages_.size() > 1) {
-      queued_bytes_ -= messages_.back().Length();
+      queued_bytes_ -= Cost(messages_.back());
       dropped.push_back(std::move(messages_.back()));
       messages_.pop_back();
     }
@@ -53,12 +56,15 @@ class FrameQueue {
     MutexLock lock(&mutex_);
     return messages_.empty();
   }
+  // With kQueuedMessageBytes for each message.
   size_t queued_bytes() const {
     MutexLock lock(&mutex_);
     return queued_bytes_;
   }
 
  private:
+  static size_t Cost(const Message& message) { return message.Length() + kQueuedMessageBytes; }
+
   mutable Mutex mutex_;
   std::deque<Message> messages_ ABSL_GUARDED_BY(mutex_);  // the front is being written
   size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;

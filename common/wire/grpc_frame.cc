@@ -19,6 +19,15 @@ grpc::ByteBuffer ToByteBuffer(const google::protobuf::MessageLite& header, const
   return grpc::ByteBuffer(slices, 2);
 }
 
+std::vector<std::span<const uint8_t>> Pieces(const grpc::ByteBuffer& bytes,
+                                             std::vector<grpc::Slice>& slices) {
+  std::vector<std::span<const uint8_t>> pieces;
+  if (!bytes.Dump(&slices).ok()) return pieces;
+  pieces.reserve(slices.size());
+  for (const grpc::Slice& slice : slices) pieces.emplace_back(slice.begin(), slice.size());
+  return pieces;
+}
+
 absl::Status FromGrpcStatus(const grpc::Status& status) {
   // The two libraries number their codes alike.
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
@@ -28,12 +37,12 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
   return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
 }
 
-std::vector<GrpcArgument> GrpcArguments(absl::Duration peer_timeout) {
+std::vector<GrpcArgument> GrpcArguments(absl::Duration peer_timeout, size_t max_receive_bytes) {
   // A ping after half of the time and its answer within a quarter; the server allows pings twice as often.
   const int quarter =
       static_cast<int>(std::clamp<int64_t>(absl::ToInt64Milliseconds(peer_timeout) / 4, 250, 1'000'000'000));
   return {
-      {GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, static_cast<int>(kMaxFrameBytes)},
+      {GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, static_cast<int>(max_receive_bytes)},
       {GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, static_cast<int>(kMaxFrameBytes)},
       {GRPC_ARG_KEEPALIVE_TIME_MS, 2 * quarter},
       {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, quarter},

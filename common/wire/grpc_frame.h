@@ -23,15 +23,23 @@ grpc::ByteBuffer ToByteBuffer(const Frame<Header>& frame) {
   return ToByteBuffer(frame.header, frame.payload);
 }
 
+// The bytes where they lie; `slices` keeps them there. Empty where they cannot be read, which no frame is.
+std::vector<std::span<const uint8_t>> Pieces(const grpc::ByteBuffer& bytes, std::vector<grpc::Slice>& slices);
+
 // Reads a frame; its payload lies in a buffer of `pool`. Errors as DecodeFrame.
 template <typename Header>
 absl::StatusOr<Frame<Header>> FromByteBuffer(const grpc::ByteBuffer& bytes, BufferPool& pool) {
   std::vector<grpc::Slice> slices;
-  if (!bytes.Dump(&slices).ok()) return absl::InvalidArgumentError("frame: cannot be read");
-  std::vector<std::span<const uint8_t>> pieces;
-  pieces.reserve(slices.size());
-  for (const grpc::Slice& slice : slices) pieces.emplace_back(slice.begin(), slice.size());
-  return DecodeFrame<Header>(pieces, pool);
+  return DecodeFrame<Header>(Pieces(bytes, slices), pool);
+}
+
+// Reads a frame that has to be without a payload. Errors as DecodeFrameWithoutPayload.
+template <typename Header>
+absl::StatusOr<Frame<Header>> HeaderFromByteBuffer(const grpc::ByteBuffer& bytes) {
+  std::vector<grpc::Slice> slices;
+  Frame<Header> frame;
+  RETURN_IF_ERROR(DecodeFrameWithoutPayload(Pieces(bytes, slices), frame.header));
+  return frame;
 }
 
 absl::Status FromGrpcStatus(const grpc::Status& status);
@@ -43,8 +51,10 @@ struct GrpcArgument {
   int value;
 };
 
-// What both ends set. `peer_timeout`: within it a peer that does not answer, dead or frozen, is noticed.
-std::vector<GrpcArgument> GrpcArguments(absl::Duration peer_timeout);
+// What both ends set. `peer_timeout`: within it a peer that does not answer, dead or frozen, is noticed. Larger
+// messages than `max_receive_bytes` end their stream before they are received.
+std::vector<GrpcArgument> GrpcArguments(absl::Duration peer_timeout,
+                                        size_t max_receive_bytes = kMaxFrameBytes);
 
 // Keeps gRPC's own lines off standard error, unless GRPC_VERBOSITY asks for them. Before any other call of
 // gRPC.

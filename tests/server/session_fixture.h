@@ -23,6 +23,10 @@ class FakeStream : public FrameSink {
   void Close(const absl::Status& status) override {
     if (!closed.has_value()) closed = status;
   }
+  void Cancel(const absl::Status& status) override {
+    Close(status);
+    cancelled = true;
+  }
   size_t queued_bytes() const override { return queued; }
 
   // The code and message of the shard's goodbye; -1 when it has sent none.
@@ -39,6 +43,7 @@ class FakeStream : public FrameSink {
 
   std::vector<ServerFrame> sent;
   std::optional<absl::Status> closed;
+  bool cancelled = false;
   size_t queued = 0;
   Session* session = nullptr;
   int consumed = 0;  // frames that the session is done with

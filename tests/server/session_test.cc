@@ -191,12 +191,12 @@ TEST_F(MemberTest, AnsweredPullsNoLongerCount) {
 }
 
 TEST_F(MemberTest, WhoDoesNotReadIsClosed) {
-  bob_->queued = 2 * 4 * sizeof(float);  // two pulls of all
+  bob_->queued = 2 * (4 * sizeof(float) + 2 * 512);  // two pulls of all: four floats in two frames
   Pull(*bob_, 0);
   EXPECT_FALSE(bob_->closed.has_value());
   ++bob_->queued;
   Pull(*bob_, 0);
-  ExpectBobIsLost(Code::kResourceExhausted, "33 bytes unsent");
+  ExpectBobIsLost(Code::kResourceExhausted, "2081 bytes unsent");
 }
 
 TEST_F(SessionTest, ReportsGoToShard0) {

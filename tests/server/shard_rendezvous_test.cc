@@ -156,7 +156,7 @@ TEST_F(RendezvousTest, ModelsOfMoreThanMemoryAreMalformed) {
     hello.add_buffers()->set_name(std::to_string(i));
     hello.mutable_buffers(i + 1)->add_shape(1);
   }
-  EXPECT_THAT(Malformed(hello), StatusIs(Code::kInvalidArgument, "10001 tensors"));
+  EXPECT_THAT(Malformed(hello), StatusIs(Code::kInvalidArgument, HasSubstr("10001 tensors")));
 }
 
 TEST_F(RendezvousTest, EpochsHaveSaneNumbersOfSamples) {
@@ -205,8 +205,9 @@ TEST_F(RendezvousTest, WhoComesAfterTheEndIsToldWhyItEnded) {
 
 TEST_F(RendezvousTest, StreamsThatHaveNotSaidHelloAreToldToo) {
   Join(0);
+  executor_.Advance(absl::Seconds(29));
   FakeStream& silent = Open();
-  executor_.Advance(absl::Seconds(31));
+  executor_.Advance(absl::Seconds(2));
   EXPECT_THAT(silent.goodbye(), Pair(201, Not("")));
 }
 

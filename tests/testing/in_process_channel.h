@@ -53,6 +53,7 @@ class InProcessStream : public std::enable_shared_from_this<InProcessStream> {
         if (self->listener_ != nullptr) std::exchange(self->listener_, nullptr)->OnClosed(self->id_, status);
       });
     }
+    void Cancel(const absl::Status& status) override { Close(status); }
     size_t queued_bytes() const override { return 0; }
 
     InProcessStream& stream;

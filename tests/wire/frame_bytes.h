@@ -41,6 +41,16 @@ inline absl::StatusOr<WorkerFrame> Decode(const std::string& bytes) {
   return DecodeFrame<v1::WorkerHeader>(pieces, pool);
 }
 
+// The header of a frame that has to be without a payload.
+inline absl::StatusOr<v1::WorkerHeader> DecodeWithoutPayload(const std::string& bytes) {
+  const std::vector<uint8_t> exact(bytes.begin(), bytes.end());
+  const Pieces pieces = {exact};
+  v1::WorkerHeader header;
+  const absl::Status status = DecodeFrameWithoutPayload(pieces, header);
+  if (!status.ok()) return status;
+  return header;
+}
+
 }  // namespace ssd::testing
 
 #endif  // SSD_TESTS_WIRE_FRAME_BYTES_H_

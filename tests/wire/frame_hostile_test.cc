@@ -10,6 +10,7 @@ namespace {
 
 using testing::BytesOf;
 using testing::Decode;
+using testing::DecodeWithoutPayload;
 using testing::Encode;
 using ::testing::HasSubstr;
 using testing::PushHeader;
@@ -77,6 +78,12 @@ TEST(HostileFrameTest, AHeaderBeyondTheLimitIsRefusedThoughItsBytesAreThere) {
 TEST(HostileFrameTest, APayloadBeyondTheLimitIsRefusedThoughItsBytesAreThere) {
   const std::vector<float> large(kMaxPayloadBytes / sizeof(float) + 1);
   EXPECT_THAT(Decode(Encode(PushHeader(), large)), StatusIs(kInvalid, HasSubstr("at most")));
+}
+
+TEST(HostileFrameTest, APayloadIsRefusedWhereNoneIsAllowed) {
+  EXPECT_THAT(DecodeWithoutPayload(Encode(PushHeader(), std::vector<float>{1, 2})),
+              StatusIs(kInvalid, HasSubstr("10 bytes behind a header that has no payload")));
+  EXPECT_THAT(DecodeWithoutPayload(""), StatusIs(kInvalid, HasSubstr("no header")));
 }
 
 TEST(HostileFrameTest, WrongTagsAreRefused) {

@@ -9,6 +9,7 @@ namespace {
 
 using testing::BytesOf;
 using testing::Decode;
+using testing::DecodeWithoutPayload;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using testing::Encode;
@@ -36,6 +37,12 @@ TEST(FrameTest, AFrameWithoutPayloadHasAnEmptyBuffer) {
   const auto frame = Decode(Encode(PushHeader(), {}));
   ASSERT_OK(frame);
   EXPECT_TRUE(frame->payload.empty());
+}
+
+TEST(FrameTest, AHeaderAloneIsReadWhereAPayloadIsNotAllowed) {
+  const auto header = DecodeWithoutPayload(Encode(PushHeader(), {}));
+  ASSERT_OK(header);
+  EXPECT_EQ(header->SerializeAsString(), PushHeader().SerializeAsString());
 }
 
 TEST(FrameTest, AnEmptyHeaderIsAHeader) {
