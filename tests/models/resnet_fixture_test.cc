@@ -90,10 +90,10 @@ Tolerance ToleranceOf(const FixtureRow& row, const nlohmann::json& fixture) {
 // What one training pass and one evaluation gave.
 struct Outcome {
   nlohmann::json fixture;
-  Tolerance tolerance;
-  ModelLayout layout;
-  BatchResult result;
-  std::vector<float> gradient, logits, buffers, evaluation_logits;
+  Tolerance tolerance = {};
+  ModelLayout layout = {};
+  BatchResult result = {};
+  std::vector<float> gradient = {}, logits = {}, buffers = {}, evaluation_logits = {};
 };
 
 std::vector<float> Copy(std::span<const float> values) { return {values.begin(), values.end()}; }
