@@ -53,6 +53,10 @@ class Device {
   // shortcut's divided by one stride, rounded up.
   virtual std::unique_ptr<ResidualNorm> MakeResidualNorm(const BatchNormOptions& options,
                                                          const ActivationShape& shortcut) = 0;
+  // Over `size` floats.
+  virtual std::unique_ptr<Accumulation> MakeAccumulation(int64_t size) = 0;
+  // REQUIRES: 0 <= padding <= kernel / 2; the output has a pixel.
+  virtual std::unique_ptr<MaxPool> MakeMaxPool(const PoolShape& shape) = 0;
   virtual std::unique_ptr<GlobalAveragePool> MakeGlobalAveragePool(const ActivationShape& input) = 0;
   virtual std::unique_ptr<Linear> MakeLinear(int64_t batch, int64_t inputs, int64_t outputs) = 0;
   virtual std::unique_ptr<SoftmaxCrossEntropy> MakeSoftmaxCrossEntropy(int64_t batch, int64_t classes) = 0;

@@ -32,6 +32,9 @@ class Layer {
 
   virtual ActivationShape output_shape() const = 0;
 
+  // Floats of memory that a pass fills and the layer keeps: its output, and what it has inside.
+  virtual int64_t activation_floats() const { return output_shape().size(); }
+
   // To be called once. `input_gradient`: whether Backward will be asked for dx.
   virtual void Build(Device& device, bool input_gradient) = 0;
 
@@ -39,7 +42,8 @@ class Layer {
   virtual const float* Forward(const float* x, const ForwardPass& pass) = 0;
 
   // Writes the gradient of its parameters, and dx unless that is null. `x` is the last Forward's, still
-  // unchanged. `dy` may be overwritten; `dy`, `dx` and `pass.scratch` are three different arrays.
+  // unchanged. `dy` may be overwritten; `dy`, `dx` and `pass.scratch` are three different arrays, each as
+  // large as the larger of input and output.
   virtual void Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) = 0;
 };
 

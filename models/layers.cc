@@ -69,6 +69,20 @@ void BatchNormLayer::Backward(const float* x, float* dy, float* dx, const Backwa
   pass.ready(tensors_.scale);
 }
 
+void MaxPoolLayer::Build(Device& device, bool /*input_gradient*/) {
+  operation_ = device.MakeMaxPool(shape_);
+  output_ = device.Allocate(output_shape().size());
+}
+
+const float* MaxPoolLayer::Forward(const float* x, const ForwardPass& /*pass*/) {
+  operation_->Forward(x, output_->data());
+  return output_->data();
+}
+
+void MaxPoolLayer::Backward(const float* /*x*/, float* dy, float* dx, const BackwardPass& /*pass*/) {
+  if (dx != nullptr) operation_->Backward(dy, dx);
+}
+
 void GlobalAveragePoolLayer::Build(Device& device, bool /*input_gradient*/) {
   operation_ = device.MakeGlobalAveragePool(input_);
   output_ = device.Allocate(output_shape().size());

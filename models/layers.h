@@ -40,7 +40,7 @@ class ConvolutionLayer final : public Layer {
 
 class BatchNormLayer final : public Layer {
  public:
-  // `relu`: with the ReLU that follows it.
+  // `relu`: with the ReLU that follows it. Backward's dx may be dy.
   BatchNormLayer(absl::string_view name, const ActivationShape& shape, bool relu, ModelLayout& layout);
 
   ActivationShape output_shape() const override { return options_.shape; }
@@ -53,6 +53,21 @@ class BatchNormLayer final : public Layer {
   const bool relu_;
   const BatchNormTensors tensors_;
   std::unique_ptr<BatchNorm> operation_;
+  std::unique_ptr<DeviceArray> output_;
+};
+
+class MaxPoolLayer final : public Layer {
+ public:
+  explicit MaxPoolLayer(const PoolShape& shape) : shape_(shape) {}
+
+  ActivationShape output_shape() const override { return shape_.output(); }
+  void Build(Device& device, bool input_gradient) override;
+  const float* Forward(const float* x, const ForwardPass& pass) override;
+  void Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) override;
+
+ private:
+  const PoolShape shape_;
+  std::unique_ptr<MaxPool> operation_;
   std::unique_ptr<DeviceArray> output_;
 };
 

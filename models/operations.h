@@ -100,6 +100,39 @@ class ResidualNorm {
   virtual void AddShortcutGradient(const float* dy, float* ds) = 0;
 };
 
+// sum += x, value by value.
+class Accumulation {
+ public:
+  virtual ~Accumulation() = default;
+
+  virtual void Add(const float* x, float* sum) = 0;
+};
+
+// Square windows over an input, which the padding never wins.
+struct PoolShape {
+  ActivationShape input;
+  int64_t kernel = 1;
+  int64_t stride = 1;
+  int64_t padding = 0;  // at most kernel / 2, or a window could lie outside
+
+  ActivationShape output() const {
+    return {.batch = input.batch,
+            .height = (input.height + 2 * padding - kernel) / stride + 1,
+            .width = (input.width + 2 * padding - kernel) / stride + 1,
+            .channels = input.channels};
+  }
+};
+
+// The largest value of each window; of equal ones the first, by rows.
+class MaxPool {
+ public:
+  virtual ~MaxPool() = default;
+
+  // Remembers for Backward where each output came from.
+  virtual void Forward(const float* x, float* y) = 0;
+  virtual void Backward(const float* dy, float* dx) = 0;
+};
+
 // The mean over H and W: (N, H, W, C) to (N, C).
 class GlobalAveragePool {
  public:

@@ -1,9 +1,9 @@
 #include "models/registry.h"
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <new>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -16,19 +16,6 @@
 namespace ssd {
 namespace {
 
-struct Entry {
-  const char* name;
-  int depth;
-};
-constexpr std::array<Entry, 6> kModels = {{
-    {"resnet8", 8},
-    {"resnet20", 20},
-    {"resnet32", 32},
-    {"resnet44", 44},
-    {"resnet56", 56},
-    {"resnet110", 110},
-}};
-
 // Far above any image, batch or class count that fits in memory, and low enough for products of them to be
 // right.
 constexpr int64_t kMaxDimension = 1 << 20;
@@ -38,13 +25,8 @@ absl::Status CheckRange(absl::string_view what, int64_t value) {
   return absl::InvalidArgumentError(absl::StrCat(what, ": got ", value, ", wanted 1 to ", kMaxDimension));
 }
 
-absl::StatusOr<Network> MakeNetwork(absl::string_view name, const ModelOptions& options) {
-  const auto entry =
-      std::find_if(kModels.begin(), kModels.end(), [name](const Entry& entry) { return name == entry.name; });
-  if (entry == kModels.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unknown model \"", name, "\", known are ", absl::StrJoin(ModelNames(), ", ")));
-  }
+absl::StatusOr<Network> MakeNetwork(const ResNetSpec& spec, const ModelOptions& options) {
+  RETURN_IF_ERROR(CheckResNet(spec));
   RETURN_IF_ERROR(CheckRange("image height", options.image.height));
   RETURN_IF_ERROR(CheckRange("image width", options.image.width));
   RETURN_IF_ERROR(CheckRange("image channels", options.image.channels));
@@ -55,31 +37,45 @@ absl::StatusOr<Network> MakeNetwork(absl::string_view name, const ModelOptions& 
                               .height = options.image.height,
                               .width = options.image.width,
                               .channels = options.image.channels};
-  return MakeCifarResNet(entry->depth, input, options.classes);
+  return MakeResNet(spec, input, options.classes);
+}
+
+absl::StatusOr<ResNetSpec> Named(absl::string_view name) {
+  if (std::optional<ResNetSpec> spec = FindResNet(name); spec.has_value()) return *std::move(spec);
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown model \"", name, "\", known are ", absl::StrJoin(ModelNames(), ", ")));
 }
 
 }  // namespace
 
-std::vector<std::string> ModelNames() {
-  std::vector<std::string> names;
-  for (const Entry& entry : kModels) names.push_back(entry.name);
-  return names;
-}
-
-absl::StatusOr<std::unique_ptr<Model>> MakeModel(absl::string_view name, const ModelOptions& options) {
-  ASSIGN_OR_RETURN(Network network, MakeNetwork(name, options));
+absl::StatusOr<std::unique_ptr<Model>> MakeModel(const ResNetSpec& spec, const ModelOptions& options) {
+  ASSIGN_OR_RETURN(Network network, MakeNetwork(spec, options));
   try {
     return std::make_unique<Sequential>(std::move(network), MakeCpuDevice(options.threads));
   } catch (const std::exception&
                error) {  // std::bad_alloc or oneDNN's: both mean that the shapes are too large here
-    return absl::ResourceExhaustedError(absl::StrCat(name, " with batch size ", options.batch_size,
+    return absl::ResourceExhaustedError(absl::StrCat("the model with batch size ", options.batch_size,
                                                      ": cannot be built here: ", error.what()));
   }
 }
 
+absl::StatusOr<ModelOutline> OutlineOf(const ResNetSpec& spec, const ImageShape& image, int64_t classes) {
+  ASSIGN_OR_RETURN(Network network, MakeNetwork(spec, {.image = image, .classes = classes}));
+  const int64_t floats = network.activation_floats();
+  return ModelOutline{.layout = std::move(network.layout), .activation_floats = floats};
+}
+
+std::vector<std::string> ModelNames() { return ResNetNames(); }
+
+absl::StatusOr<std::unique_ptr<Model>> MakeModel(absl::string_view name, const ModelOptions& options) {
+  ASSIGN_OR_RETURN(const ResNetSpec spec, Named(name));
+  return MakeModel(spec, options);
+}
+
 absl::StatusOr<ModelLayout> LayoutOf(absl::string_view name, const ImageShape& image, int64_t classes) {
-  ASSIGN_OR_RETURN(Network network, MakeNetwork(name, {.image = image, .classes = classes}));
-  return std::move(network.layout);
+  ASSIGN_OR_RETURN(const ResNetSpec spec, Named(name));
+  ASSIGN_OR_RETURN(ModelOutline outline, OutlineOf(spec, image, classes));
+  return std::move(outline.layout);
 }
 
 }  // namespace ssd

@@ -1,4 +1,4 @@
-// The models by name, as an experiment file names them.
+// The models that can be trained, from what they are made of or by name.
 #ifndef SSD_MODELS_REGISTRY_H_
 #define SSD_MODELS_REGISTRY_H_
 
@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/resnet_spec.h"
 #include "models/batch.h"
 #include "models/model.h"
 
@@ -21,15 +22,25 @@ struct ModelOptions {
   int threads = 1;         // of the CPU, for the model's passes
 };
 
-// "resnet8", "resnet20", ..., in the order of their size.
+// Makes a model with its memory and primitives. Its parameters and buffers are 0: see InitializeParameters.
+// InvalidArgument: a specification or an option out of range. ResourceExhausted: no memory for this batch
+// size.
+absl::StatusOr<std::unique_ptr<Model>> MakeModel(const ResNetSpec& spec, const ModelOptions& options);
+
+// What there is to know of a model before it is made.
+struct ModelOutline {
+  ModelLayout layout;
+  int64_t activation_floats = 0;  // the memory of a training pass, for each image of the batch
+};
+
+// Of the model that MakeModel would make. Errors as above.
+absl::StatusOr<ModelOutline> OutlineOf(const ResNetSpec& spec, const ImageShape& image, int64_t classes);
+
+// The names of the published networks: see ResNetNames.
 std::vector<std::string> ModelNames();
 
-// Makes a model with its memory and primitives. Its parameters and buffers are 0: see InitializeParameters.
-// InvalidArgument: an unknown name, or an option out of range. ResourceExhausted: no memory for this batch
-// size.
+// The same for a published network. InvalidArgument: an unknown name, too.
 absl::StatusOr<std::unique_ptr<Model>> MakeModel(absl::string_view name, const ModelOptions& options);
-
-// The layout of the same model, without its memory. Errors as above.
 absl::StatusOr<ModelLayout> LayoutOf(absl::string_view name, const ImageShape& image, int64_t classes);
 
 }  // namespace ssd

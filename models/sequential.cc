@@ -6,6 +6,18 @@
 
 namespace ssd {
 
+int64_t Network::gradient_floats() const {
+  int64_t largest = 0;
+  for (const auto& layer : layers) largest = std::max(largest, layer->output_shape().size());
+  return largest;
+}
+
+int64_t Network::activation_floats() const {
+  int64_t floats = 3 * gradient_floats();
+  for (const auto& layer : layers) floats += layer->activation_floats();
+  return floats;
+}
+
 Sequential::Sequential(Network network, std::unique_ptr<Device> device)
     : device_(std::move(device)),
       network_(std::move(network)),
@@ -14,13 +26,11 @@ Sequential::Sequential(Network network, std::unique_ptr<Device> device)
       buffers_(network_.layout.buffers.size()),
       inputs_(network_.layers.size()) {
   device_->Enter();
-  int64_t largest = 0;
   for (const auto& layer : network_.layers) {
     layer->Build(*device_, /*input_gradient=*/layer != network_.layers.front());
-    largest = std::max(largest, layer->output_shape().size());
   }
   loss_ = device_->MakeSoftmaxCrossEntropy(output_shape_.batch, output_shape_.channels);
-  for (auto& gradient : gradients_) gradient = device_->Allocate(largest);
+  for (auto& gradient : gradients_) gradient = device_->Allocate(network_.gradient_floats());
 }
 
 void Sequential::Forward(const Batch& batch, const ForwardPass& pass) {

@@ -17,6 +17,11 @@ struct Network {
   ActivationShape input;
   ModelLayout layout = {};
   std::vector<std::unique_ptr<Layer>> layers = {};  // the last one's output is the logits, (N, classes)
+
+  // As large as the largest output: each of the three arrays that the gradients of activations take.
+  int64_t gradient_floats() const;
+  // All the memory that a training pass fills.
+  int64_t activation_floats() const;
 };
 
 // Runs a Network on a device. See Model. Parameters and buffers are 0 at first.

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/config/experiment.h"
+#include "common/config/resnet_plan.h"
 #include "common/config/training_plan.h"
 #include "common/flags.h"
 #include "common/io/disk.h"
@@ -69,21 +70,30 @@ Ending Failed(int code, const absl::Status& status) {
   return {.code = code, .message = std::string(status.message())};
 }
 
-int DiskFailureCode(const absl::Status& status) {
-  return absl::IsDataLoss(status) || absl::IsInvalidArgument(status) ? kExitIncompatible : kExitStorage;
-}
-
 int Threads(const v1::Experiment& experiment) {
   if (experiment.cluster().has_threads()) return static_cast<int>(experiment.cluster().threads());
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 absl::StatusOr<std::unique_ptr<Model>> NewModel(const v1::Experiment& experiment, const ImageData& data) {
-  return MakeModel(v1::Model::Name_Name(experiment.model().name()),
+  return MakeModel(MakeResNetSpec(experiment.model()),
                    {.image = data.train.shape,
                     .classes = static_cast<int64_t>(data.train.class_names.size()),
                     .batch_size = experiment.training().batch_size(),
                     .threads = Threads(experiment)});
+}
+
+// Puts experiment.model.weights, if there are any, in place of the initial values.
+Ending LoadWeights(const v1::Model& options, Model& model) {
+  if (options.weights().empty()) return {};
+  const absl::StatusOr<MatchReport> report = ReadModel(
+      Disk::Real(), options.weights(), model.layout(),
+      options.weights_strict() ? Matching::kStrict : Matching::kPartial, model.parameters(), model.buffers());
+  if (!report.ok()) return Failed(ModelFileExitCode(report.status()), report.status());
+  LOG(INFO) << "weights loaded path=" << options.weights() << " tensors=" << report->fitting
+            << " of=" << report->wanted;
+  for (const std::string& line : report->Differences(/*max_listed=*/50)) LOG(WARNING) << "weights " << line;
+  return {};
 }
 
 // Everything a training worker is made of. Members die in the reverse order: the thread ends before what it
@@ -131,6 +141,8 @@ class WorkerProcess {
     if (!model.ok()) return Failed(kExitInternal, model.status());
     model_ = *std::move(model);
     InitializeParameters(model_->layout(), experiment_.seed(), model_->parameters(), model_->buffers());
+    // All workers do: the weights reach the servers from worker 0, the running statistics are each one's own.
+    if (Ending failed = LoadWeights(experiment_.model(), *model_); failed.code != kExitDone) return failed;
 
     const TrainingPlan plan = MakeTrainingPlan(experiment_, data_.train.size());
     const auto schedule = std::make_shared<SyncSchedule>(plan.schedule);
@@ -218,8 +230,9 @@ Ending EvaluateFile(const v1::Experiment& experiment, const std::string& path) {
   if (!model.ok()) return Failed(kExitInternal, model.status());
   std::vector<float> buffers((*model)->buffers().size());
   const absl::Status read =
-      ReadModel(Disk::Real(), path, (*model)->layout(), (*model)->parameters(), buffers);
-  if (!read.ok()) return Failed(DiskFailureCode(read), read);
+      ReadModel(Disk::Real(), path, (*model)->layout(), Matching::kStrict, (*model)->parameters(), buffers)
+          .status();
+  if (!read.ok()) return Failed(ModelFileExitCode(read), read);
   StripeEvaluator evaluator(EvaluationStripe(data->test, WorkerId(0), 1, experiment.training().batch_size()));
   const BatchResult result = evaluator.Evaluate(**model, buffers);
   std::printf("accuracy %.4f (%lld of %lld), loss %.4f\n",

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/config/resnet_plan.h"
 #include "common/config/text_check.h"
 #include "common/config/value.h"
 
@@ -16,17 +17,9 @@ constexpr size_t kMaxSocketPath = 107;            // sockaddr_un.sun_path, less 
 constexpr size_t kMaxNameBytes = 100;             // it names a folder
 constexpr int64_t kSmallestAutoBlock = 16 << 10;  // bytes; server.block_size: auto
 
-// The parameters of the CIFAR ResNets of He et al. 2015, 6n + 2 layers and parameter-free shortcuts.
-int64_t ResNetParameters(int64_t layers) {
-  const int64_t n = (layers - 2) / 6;
-  const auto convolution = [](int64_t in, int64_t out) {
-    return 9 * in * out + 2 * out;
-  };  // and its batch norm
-  int64_t count = convolution(3, 16) + 2 * n * convolution(16, 16);
-  for (const int64_t width : {32, 64})
-    count += convolution(width / 2, width) + (2 * n - 1) * convolution(width, width);
-  return count + 64 * 10 + 10;
-}
+constexpr int64_t kImageChannels = 3;  // of all data sets
+constexpr int64_t kClasses = 10;
+constexpr int64_t kMaxParameters = int64_t{1} << 31;  // 8 GiB; no worker could hold ten copies of more
 
 class Validator {
  public:
@@ -38,8 +31,12 @@ class Validator {
     if (Usable("optimizer.nesterov") && Usable("optimizer.momentum")) CheckNesterov();
     if (Usable("optimizer.schedule.kind") && Usable("optimizer.schedule.milestones")) CheckMilestones();
     if (Usable("server.block_size")) CheckBlockSize();
-    if (Usable("model.name") && Usable("cluster.servers") && Usable("server.block_size")) CheckServers();
     if (Usable("cluster.addresses")) CheckAddresses();
+    if (Usable("model.weights_strict") && Usable("model.weights")) CheckWeightsStrict();
+    const bool model_is_known = Usable("model.name") && Usable("model.block") && Usable("model.layers") &&
+                                Usable("model.width") && Usable("model.stem");
+    if (!model_is_known || !CheckModel()) return;
+    if (Usable("cluster.servers") && Usable("server.block_size")) CheckServers();
   }
 
  private:
@@ -89,16 +86,41 @@ class Validator {
                                              " bytes, want a multiple of 4: a block holds whole floats"));
   }
 
+  void CheckWeightsStrict() {
+    if (experiment_.model().weights_strict() || !experiment_.model().weights().empty()) return;
+    Refuse("model.weights_strict", ": false has no effect without model.weights");
+  }
+
+  // Whether the model is one that can be made.
+  bool CheckModel() {
+    const v1::Model& model = experiment_.model();
+    const ResNetSpec spec = MakeResNetSpec(model);
+    if (spec.layers.empty()) {
+      Refuse("model.name", ": custom needs model.layers, such as [2, 2, 2, 2]");
+      return false;
+    }
+    if (const absl::Status fits = CheckResNet(spec); !fits.ok()) {
+      Refuse("model.layers", absl::StrCat(": ", std::string(fits.message())));
+      return false;
+    }
+    const int64_t parameters = CountParameters(spec, kImageChannels, kClasses);
+    if (parameters <= kMaxParameters) return true;
+    Refuse("model.layers", absl::StrCat(": a model of ", parameters, " parameters, want at most ",
+                                        kMaxParameters, "; lower model.width or model.layers"));
+    return false;
+  }
+
   void CheckServers() {
-    const int64_t bytes = 4 * ResNetParameters(experiment_.model().name());
+    const int64_t bytes = 4 * CountParameters(MakeResNetSpec(experiment_.model()), kImageChannels, kClasses);
     const int64_t block =
         experiment_.server().has_block_size() ? experiment_.server().block_size() : kSmallestAutoBlock;
     const int64_t blocks = (bytes + block - 1) / block;
     const int64_t servers = experiment_.cluster().servers();
     if (servers <= blocks) return;
-    // The default number of servers fits every model, so whoever is to blame gave a value.
-    const std::string option =
-        loaded_.origins.at("cluster.servers").given() ? "cluster.servers" : "server.block_size";
+    // The default number of servers fits every published model, so whoever is to blame gave a value.
+    const std::string option = loaded_.origins.at("cluster.servers").given()     ? "cluster.servers"
+                               : loaded_.origins.at("server.block_size").given() ? "server.block_size"
+                                                                                 : "model.layers";
     Refuse(option, absl::StrCat(": ", servers, " servers are too many: ",
                                 v1::Model::Name_Name(experiment_.model().name()), " has ", blocks,
                                 " blocks of ", block, " bytes, and some servers would hold none"));

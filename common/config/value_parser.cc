@@ -173,7 +173,11 @@ absl::Status ParseValue(const Option& option, const std::string& text, bool quot
       const auto read = rules.unit() == v1::UNIT_BYTES ? ReadBytes(text) : ReadNumber<int64_t>(text);
       if (!read.value.has_value() || !InRange(rules, static_cast<double>(*read.value)))
         return refused(read.hint);
-      reflection.SetInt64(parent, field, *read.value);
+      if (field->is_repeated()) {
+        reflection.AddInt64(parent, field, *read.value);
+      } else {
+        reflection.SetInt64(parent, field, *read.value);
+      }
       return absl::OkStatus();
     }
     case FieldDescriptor::TYPE_UINT64: {

@@ -42,6 +42,19 @@ std::string FormatText(const std::string& text) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
 }
 
+std::string FormatElement(const FieldDescriptor& field, const Message& parent, int i) {
+  const Reflection& reflection = *parent.GetReflection();
+  switch (field.type()) {
+    case FieldDescriptor::TYPE_STRING:
+      return FormatText(reflection.GetRepeatedString(parent, &field, i));
+    case FieldDescriptor::TYPE_INT64:
+      return absl::StrCat(reflection.GetRepeatedInt64(parent, &field, i));
+    default:
+      return FormatTrainingTime(
+          static_cast<const v1::TrainingTime&>(reflection.GetRepeatedMessage(parent, &field, i)));
+  }
+}
+
 std::string FormatLimit(const Option& option, double limit) {
   switch (option.rules().unit()) {
     case v1::UNIT_SECONDS:
@@ -116,9 +129,7 @@ std::string FormatValue(const Option& option, const Message& parent) {
   if (field->is_repeated()) {
     std::vector<std::string> elements;
     for (int i = 0; i < reflection.FieldSize(parent, field); ++i) {
-      elements.push_back(IsTrainingTime(*field) ? FormatTrainingTime(static_cast<const v1::TrainingTime&>(
-                                                      reflection.GetRepeatedMessage(parent, field, i)))
-                                                : FormatText(reflection.GetRepeatedString(parent, field, i)));
+      elements.push_back(FormatElement(*field, parent, i));
     }
     return absl::StrCat("[", absl::StrJoin(elements, ", "), "]");
   }

@@ -1,7 +1,6 @@
 #include "common/io/model_file.h"
 
 #include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -9,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "common/io/safetensors_header.h"
+#include "common/exit_code.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 
@@ -18,7 +17,6 @@ namespace {
 
 constexpr absl::string_view kMean = ".running_mean";
 constexpr absl::string_view kCounter = ".num_batches_tracked";
-constexpr size_t kMaxListed = 2000;  // of the unexpected tensors; resnet152 has 932 in all
 
 // "layer1.0.bn1" of "layer1.0.bn1.weight".
 absl::string_view ModuleOf(absl::string_view name) {
@@ -123,81 +121,13 @@ class StateDict {
   std::vector<SafetensorsSource> sources_;
 };
 
-// Pairs a file's tensors with a layout's, and collects what does not fit.
-class Matcher {
- public:
-  explicit Matcher(const Safetensors& file) {
-    for (const SafetensorsTensor& tensor : file.tensors) unclaimed_[tensor.name] = &tensor;
-  }
-
-  // The file's tensors for those of `layout`; null where none fits.
-  std::vector<const SafetensorsTensor*> Match(const ParameterLayout& layout) {
-    std::vector<const SafetensorsTensor*> matches;
-    for (const TensorSpec& want : layout.tensors()) {
-      const SafetensorsTensor* tensor = Claim(want.name);
-      if (tensor == nullptr) {
-        faults_.push_back(absl::StrCat("missing ", QuoteUntrusted(want.name)));
-      } else if (tensor->type != SafetensorsType::kF32 || tensor->shape != want.shape) {
-        AddMisfit(*tensor, DescribeTensor(SafetensorsType::kF32, want.shape));
-        tensor = nullptr;
-      }
-      matches.push_back(tensor);
-    }
-    return matches;
-  }
-
-  // Takes the counters of `buffers`' batch norms, which need not be there.
-  void MatchCounters(const ParameterLayout& buffers) {
-    for (const TensorSpec& buffer : buffers.tensors()) {
-      if (!absl::EndsWith(buffer.name, kMean)) continue;
-      const SafetensorsTensor* const tensor = Claim(absl::StrCat(ModuleOf(buffer.name), kCounter));
-      if (tensor == nullptr) continue;
-      const bool scalar = tensor->shape.empty() || tensor->shape == std::vector<int64_t>{1};
-      if (tensor->type != SafetensorsType::kI64 || !scalar)
-        AddMisfit(*tensor, DescribeTensor(SafetensorsType::kI64, {}));
-    }
-  }
-
-  // To be called last.
-  absl::Status Result() {
-    size_t unlisted = unclaimed_.size();
-    for (const auto& [name, tensor] : unclaimed_) {
-      // A hostile file has millions.
-      if (unclaimed_.size() - unlisted == kMaxListed) break;
-      faults_.push_back(absl::StrCat("unexpected ", QuoteUntrusted(name), ", ",
-                                     DescribeTensor(tensor->type, tensor->shape)));
-      --unlisted;
-    }
-    if (unlisted > 0) faults_.push_back(absl::StrCat(unlisted, " more unexpected ones"));
-    if (faults_.empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("the tensors are not this model's: ", absl::StrJoin(faults_, "; ")));
-  }
-
- private:
-  const SafetensorsTensor* Claim(absl::string_view name) {
-    const auto found = unclaimed_.find(name);
-    if (found == unclaimed_.end()) return nullptr;
-    const SafetensorsTensor* const tensor = found->second;
-    unclaimed_.erase(found);
-    return tensor;
-  }
-
-  void AddMisfit(const SafetensorsTensor& tensor, absl::string_view want) {
-    faults_.push_back(absl::StrCat(QuoteUntrusted(tensor.name), " is ",
-                                   DescribeTensor(tensor.type, tensor.shape), ", want ", want));
-  }
-
-  std::map<absl::string_view, const SafetensorsTensor*> unclaimed_;
-  std::vector<std::string> faults_;
-};
-
 void CopyIn(const ParameterLayout& layout, const std::vector<const SafetensorsTensor*>& tensors,
             std::span<float> vector) {
   std::vector<float> permuted;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const TensorSpec& spec = layout.tensors()[i];
     const std::span<float> values = vector.subspan(spec.offset, spec.size);
+    if (tensors[i] == nullptr) continue;
     if (!IsConvolution(spec)) {
       CHECK_OK(tensors[i]->CopyTo(values));
       continue;
@@ -212,6 +142,24 @@ void CheckSizes(const ModelLayout& layout, std::span<const float> parameters,
                 std::span<const float> buffers) {
   CHECK_EQ(static_cast<int64_t>(parameters.size()), layout.parameters.size());
   CHECK_EQ(static_cast<int64_t>(buffers.size()), layout.buffers.size());
+}
+
+// All that differs, as an error.
+absl::Status NotThisModel(const std::string& path, const MatchReport& report) {
+  std::vector<std::string> faults;
+  for (const std::string& name : report.missing) faults.push_back(absl::StrCat("missing ", name));
+  faults.insert(faults.end(), report.misfits.begin(), report.misfits.end());
+  for (const std::string& tensor : report.unexpected) faults.push_back(absl::StrCat("unexpected ", tensor));
+  if (report.unlisted > 0) faults.push_back(absl::StrCat(report.unlisted, " more unexpected ones"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": the tensors are not this model's: ", absl::StrJoin(faults, "; ")));
+}
+
+absl::Status Check(const std::string& path, const MatchReport& report, Matching matching) {
+  if (matching == Matching::kStrict && !report.exact()) return NotThisModel(path, report);
+  if (report.fitting > 0 || report.wanted == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(path, ": no tensor fits this model; ",
+                                                 absl::StrJoin(report.Differences(/*max_listed=*/5), "; ")));
 }
 
 }  // namespace
@@ -232,19 +180,38 @@ absl::Status WriteModel(Disk& disk, const std::string& path, const ModelLayout& 
   return WriteSafetensors(disk, path, state.sources(), all);
 }
 
-absl::Status ReadModel(Disk& disk, const std::string& path, const ModelLayout& layout,
-                       std::span<float> parameters, std::span<float> buffers) {
+absl::StatusOr<MatchReport> CompareModel(Disk& disk, const std::string& path, const ModelLayout& layout,
+                                         Matching matching) {
+  ASSIGN_OR_RETURN(const Safetensors file, ReadSafetensors(disk, path));
+  ModelMatch match = MatchTensors(file, layout);
+  RETURN_IF_ERROR(Check(path, match.report, matching));
+  return std::move(match.report);
+}
+
+absl::StatusOr<MatchReport> ReadModel(Disk& disk, const std::string& path, const ModelLayout& layout,
+                                      Matching matching, std::span<float> parameters,
+                                      std::span<float> buffers) {
   CheckSizes(layout, parameters, buffers);
   ASSIGN_OR_RETURN(const Safetensors file, ReadSafetensors(disk, path));
-  Matcher matcher(file);
-  const std::vector<const SafetensorsTensor*> parameter_tensors = matcher.Match(layout.parameters);
-  const std::vector<const SafetensorsTensor*> buffer_tensors = matcher.Match(layout.buffers);
-  matcher.MatchCounters(layout.buffers);
-  const absl::Status matched = matcher.Result();
-  if (!matched.ok()) return absl::Status(matched.code(), absl::StrCat(path, ": ", matched.message()));
-  CopyIn(layout.parameters, parameter_tensors, parameters);
-  CopyIn(layout.buffers, buffer_tensors, buffers);
-  return absl::OkStatus();
+  ModelMatch match = MatchTensors(file, layout);
+  RETURN_IF_ERROR(Check(path, match.report, matching));
+  CopyIn(layout.parameters, match.parameters, parameters);
+  CopyIn(layout.buffers, match.buffers, buffers);
+  return std::move(match.report);
+}
+
+int ModelFileExitCode(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return kExitDone;
+    case absl::StatusCode::kDataLoss:
+    case absl::StatusCode::kInvalidArgument:
+      return kExitIncompatible;
+    case absl::StatusCode::kNotFound:
+      return kExitUsage;
+    default:
+      return kExitStorage;
+  }
 }
 
 }  // namespace ssd

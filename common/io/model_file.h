@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/io/disk.h"
+#include "common/io/model_match.h"
 #include "common/io/safetensors.h"
 #include "common/parameter_layout.h"
 
@@ -31,13 +33,27 @@ absl::Status WriteModel(Disk& disk, const std::string& path, const ModelLayout& 
                         std::span<const float> parameters, std::span<const float> buffers, int64_t steps,
                         const SafetensorsMetadata& metadata = {});
 
-// Reads the model into `parameters` and `buffers`, or fails and leaves them as they were. Names, shapes and
-// types have to be those of `layout`; only "num_batches_tracked" may be missing or have shape [1], and its
-// value is not used. InvalidArgument: another model; lists every tensor that is missing, unexpected or of
-// another shape or type. DataLoss: no well-formed safetensors file. Otherwise fails as the disk does.
+enum class Matching {
+  kStrict,   // names, shapes and types have to be those of the layout
+  kPartial,  // what fits is taken
+};
+
+// Reads the model into `parameters` and `buffers`, or fails and leaves them as they were. What does not fit
+// keeps its values. "num_batches_tracked" may be missing or have shape [1], and its value is not used.
+// InvalidArgument: another model; lists every tensor that is missing, unexpected or of another shape or type.
+// With kPartial: no tensor fits. DataLoss: no well-formed safetensors file. Otherwise fails as the disk does.
 // REQUIRES: the vectors have the sizes of `layout`.
-absl::Status ReadModel(Disk& disk, const std::string& path, const ModelLayout& layout,
-                       std::span<float> parameters, std::span<float> buffers);
+absl::StatusOr<MatchReport> ReadModel(Disk& disk, const std::string& path, const ModelLayout& layout,
+                                      Matching matching, std::span<float> parameters,
+                                      std::span<float> buffers);
+
+// The same without a model to read into: what ReadModel would say.
+absl::StatusOr<MatchReport> CompareModel(Disk& disk, const std::string& path, const ModelLayout& layout,
+                                         Matching matching);
+
+// The exit code of a process that needs a model file and got this from ReadModel or CompareModel: 5 for the
+// content, 2 where there is no such file, else 6.
+int ModelFileExitCode(const absl::Status& status);
 
 }  // namespace ssd
 

@@ -32,6 +32,14 @@ std::string TrainingTimeText(const v1::TrainingTime& time) {
   return time.has_epochs() ? absl::StrFormat("%g epochs", time.epochs()) : Count(time.iterations(), "step");
 }
 
+std::string ModelText(const v1::Model& model) {
+  const std::string& name = v1::Model::Name_Name(model.name());
+  if (model.name() != v1::Model::custom) return name;
+  return absl::StrCat(name, " ResNet (", v1::Model::Block_Name(model.block()), " blocks ",
+                      absl::StrJoin(model.layers(), ", "), "; width ", model.width(), "; ",
+                      v1::Model::Stem_Name(model.stem()), " stem)");
+}
+
 std::string Policy(const v1::Experiment& experiment, const RunPlan& plan) {
   const v1::Sync& sync = experiment.sync();
   if (sync.policy() == v1::Sync::ssgd) return "ssgd: pushes and pulls at every step, and waits";
@@ -65,14 +73,14 @@ std::string Steps(const v1::Experiment& experiment, const RunPlan& plan) {
 }  // namespace
 
 std::string RenderBanner(const v1::Experiment& experiment, const RunPlan& plan,
-                         const std::string& run_directory) {
+                         const std::vector<std::string>& weights, const std::string& run_directory) {
   const v1::Cluster& cluster = experiment.cluster();
   const int64_t batch = experiment.training().batch_size();
   const int64_t total_bytes = cluster.workers() * plan.worker_bytes + cluster.servers() * plan.server_bytes;
-  const std::vector<std::string> lines = {
+  std::vector<std::string> lines = {
       absl::StrCat("ssd-sgd ", ProgramVersion(), ": ", experiment.name()),
-      absl::StrCat("  model       ", v1::Model::Name_Name(experiment.model().name()), ", ",
-                   Count(plan.parameters, "parameter"), " (", Mebibytes(4 * plan.parameters), ")"),
+      absl::StrCat("  model       ", ModelText(experiment.model()), ", ", Count(plan.parameters, "parameter"),
+                   " (", Mebibytes(4 * plan.parameters), ")"),
       absl::StrCat("  data        ", v1::Data::Dataset_Name(experiment.data().dataset()), ", ",
                    WithCommas(plan.train_samples), " training and ", WithCommas(plan.test_samples),
                    " test images"),
@@ -87,6 +95,10 @@ std::string RenderBanner(const v1::Experiment& experiment, const RunPlan& plan,
                    " of ", Mebibytes(plan.worker_bytes), ", ", Count(cluster.servers(), "server"), " of ",
                    Mebibytes(plan.server_bytes)),
       absl::StrCat("  run folder  ", run_directory)};
+  for (size_t i = 0; i < weights.size(); ++i) {
+    lines.insert(lines.begin() + 2 + static_cast<std::ptrdiff_t>(i),
+                 absl::StrCat(i == 0 ? "  weights     " : "              ", weights[i]));
+  }
   return absl::StrJoin(lines, "\n");
 }
 

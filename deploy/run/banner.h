@@ -3,6 +3,7 @@
 #define SSD_DEPLOY_RUN_BANNER_H_
 
 #include <string>
+#include <vector>
 
 #include "deploy/run/run_plan.h"
 #include "ssd/v1/experiment.pb.h"
@@ -10,9 +11,9 @@
 namespace ssd {
 
 // Several lines without the last line's end; every number that follows from others shows how. A pure
-// function. `experiment` has its addresses.
+// function. `experiment` has its addresses; `weights` are the lines of CheckInitialWeights.
 std::string RenderBanner(const v1::Experiment& experiment, const RunPlan& plan,
-                         const std::string& run_directory);
+                         const std::vector<std::string>& weights, const std::string& run_directory);
 
 }  // namespace ssd
 

@@ -153,7 +153,7 @@ class Launcher {
   int Run() {
     Display display(Display::OptionsFromEnvironment());
     if (!note_.empty()) display.Line(note_);
-    display.Line(RenderBanner(experiment_.proto, plan_, result_.directory));
+    display.Line(RenderBanner(experiment_.proto, plan_, options_.weights, result_.directory));
     Narrator narrator(&result_, experiment_.proto.cluster(), &display, Clock::Real());
     const absl::StatusOr<Supervisor::Outcome> outcome = RunChildren(&narrator);
     if (outcome.ok()) {

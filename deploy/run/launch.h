@@ -27,6 +27,7 @@ struct LaunchOptions {
   LoadedExperiment experiment;
   std::vector<std::string> overrides;  // --set, for the summary
   std::vector<std::string> command;    // this program's own command line
+  std::vector<std::string> weights;    // what CheckInitialWeights said, for the banner
   std::optional<Transport> transport;  // none: the experiment's addresses, or unix sockets where it has none
 };
 

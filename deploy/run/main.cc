@@ -12,8 +12,10 @@
 #include "common/exit_code.h"
 #include "common/flags.h"
 #include "common/io/disk.h"
+#include "common/io/model_file.h"
 #include "common/status_macros.h"
 #include "common/version.h"
+#include "deploy/run/initial_weights.h"
 #include "deploy/run/launch.h"
 #include "worker/data/cifar10.h"
 
@@ -159,9 +161,14 @@ int Main(int argc, char** argv) {
   if (const absl::Status data = CheckData(experiment->proto); !data.ok()) {
     return Fail(std::string(data.message()), kExitData);
   }
+  const absl::StatusOr<std::vector<std::string>> weights =
+      CheckInitialWeights(experiment->proto, Disk::Real());
+  if (!weights.ok())
+    return Fail(std::string(weights.status().message()), ModelFileExitCode(weights.status()));
   return Launch({.experiment = *experiment,
                  .overrides = flags->Values("set"),
                  .command = std::vector<std::string>(argv, argv + argc),
+                 .weights = *weights,
                  .transport = *transport});
 }
 

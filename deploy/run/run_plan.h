@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "models/registry.h"
 #include "ssd/v1/experiment.pb.h"
 
 namespace ssd {
@@ -23,6 +24,9 @@ struct RunPlan {
   int64_t worker_bytes = 0;    // estimates of the memory of one process
   int64_t server_bytes = 0;
 };
+
+// Of the experiment's model on its data set. InvalidArgument: there is no such model.
+absl::StatusOr<ModelOutline> OutlineOf(const v1::Experiment& experiment);
 
 // Threads are cluster.threads, or the share of `cores` where that is auto; at least 1.
 //

@@ -3,7 +3,7 @@
 namespace ssd {
 
 CpuBatchNorm::CpuBatchNorm(CpuRuntime& runtime, const BatchNormOptions& options, bool relu)
-    : options_(options), moments_(options.shape) {
+    : options_(options), moments_(options.shape), affine_(options) {
   using Memory = dnnl::memory;
   using Flags = dnnl::normalization_flags;
   constexpr auto kFloat = Memory::data_type::f32;
@@ -22,15 +22,17 @@ CpuBatchNorm::CpuBatchNorm(CpuRuntime& runtime, const BatchNormOptions& options,
                                               flags | Flags::use_global_stats),
       runtime.Attributes(), runtime.engine());
   const Memory::desc workspace = training.workspace_desc();
-  if (relu) workspace_ = std::make_unique<AlignedArray>((workspace.get_size() + 3) / sizeof(float));
-  training_.emplace(Primitive::Make(runtime, training,
-                                    {{DNNL_ARG_SRC, data},
-                                     {DNNL_ARG_SCALE, channels},
-                                     {DNNL_ARG_SHIFT, channels},
-                                     {DNNL_ARG_MEAN, channels},
-                                     {DNNL_ARG_VARIANCE, channels},
-                                     {DNNL_ARG_WORKSPACE, workspace},
-                                     {DNNL_ARG_DST, data}}));
+  if (relu) {
+    workspace_ = std::make_unique<AlignedArray>((workspace.get_size() + 3) / sizeof(float));
+    training_.emplace(Primitive::Make(runtime, training,
+                                      {{DNNL_ARG_SRC, data},
+                                       {DNNL_ARG_SCALE, channels},
+                                       {DNNL_ARG_SHIFT, channels},
+                                       {DNNL_ARG_MEAN, channels},
+                                       {DNNL_ARG_VARIANCE, channels},
+                                       {DNNL_ARG_WORKSPACE, workspace},
+                                       {DNNL_ARG_DST, data}}));
+  }
 
   const dnnl::batch_normalization_forward::primitive_desc inference(
       dnnl::batch_normalization_forward::desc(dnnl::prop_kind::forward_inference, data, epsilon,
@@ -64,8 +66,13 @@ void CpuBatchNorm::TrainingForward(const float* x, const float* scale, const flo
                                    float* running_mean, float* running_variance) {
   moments_.Compute(x);
   moments_.MoveRunning(options_.momentum, running_mean, running_variance);
-  training_->Run({x, scale, shift, moments_.mean_as_float(), moments_.variance_as_float(),
-                  workspace_ ? workspace_->data() : nullptr, y});
+  if (training_.has_value()) {
+    training_->Run(
+        {x, scale, shift, moments_.mean_as_float(), moments_.variance_as_float(), workspace_->data(), y});
+  } else {
+    affine_.Set(scale, shift, moments_.mean(), moments_.variance());
+    affine_.Apply(x, y);
+  }
 }
 
 void CpuBatchNorm::InferenceForward(const float* x, const float* scale, const float* shift, const float* mean,

@@ -1,10 +1,13 @@
-// Batch norm by oneDNN, with the ReLU fused where asked; the batch's statistics by ChannelMoments.
+// Batch norm by oneDNN, with the ReLU fused where asked; the batch's statistics by ChannelMoments. Without a
+// ReLU it is a shortcut's, and joins the end of a residual block: its training pass is ChannelAffine's, as
+// the end is.
 #ifndef SSD_MODELS_CPU_BATCH_NORM_H_
 #define SSD_MODELS_CPU_BATCH_NORM_H_
 
 #include <memory>
 #include <optional>
 
+#include "models/cpu/channel_affine.h"
 #include "models/cpu/channel_moments.h"
 #include "models/cpu/primitive.h"
 
@@ -25,8 +28,9 @@ class CpuBatchNorm final : public BatchNorm {
  private:
   const BatchNormOptions options_;
   ChannelMoments moments_;                   // of the last training batch
+  ChannelAffine affine_;                     // without a ReLU
   std::unique_ptr<AlignedArray> workspace_;  // which outputs the ReLU let pass; null without one
-  std::optional<Primitive> training_;
+  std::optional<Primitive> training_;        // with a ReLU
   std::optional<Primitive> inference_;
   std::optional<Primitive> backward_;
 };

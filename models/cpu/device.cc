@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "models/cpu/accumulation.h"
 #include "models/cpu/batch_norm.h"
 #include "models/cpu/convolution.h"
 #include "models/cpu/global_average_pool.h"
 #include "models/cpu/linear.h"
+#include "models/cpu/max_pool.h"
 #include "models/cpu/primitive.h"
 #include "models/cpu/residual_norm.h"
 #include "models/cpu/softmax_cross_entropy.h"
@@ -35,6 +37,12 @@ class CpuDevice final : public Device {
   std::unique_ptr<ResidualNorm> MakeResidualNorm(const BatchNormOptions& options,
                                                  const ActivationShape& shortcut) override {
     return std::make_unique<CpuResidualNorm>(runtime_, options, shortcut);
+  }
+  std::unique_ptr<Accumulation> MakeAccumulation(int64_t size) override {
+    return std::make_unique<CpuAccumulation>(size);
+  }
+  std::unique_ptr<MaxPool> MakeMaxPool(const PoolShape& shape) override {
+    return std::make_unique<CpuMaxPool>(runtime_, shape);
   }
   std::unique_ptr<GlobalAveragePool> MakeGlobalAveragePool(const ActivationShape& input) override {
     return std::make_unique<CpuGlobalAveragePool>(runtime_, input);

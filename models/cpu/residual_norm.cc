@@ -1,7 +1,6 @@
 #include "models/cpu/residual_norm.h"
 
 #include <algorithm>
-#include <cmath>
 #include <type_traits>
 
 #include "common/logging.h"
@@ -12,8 +11,7 @@ namespace {
 constexpr int64_t kLanes = 8;  // channels whose factors and offsets stay in registers
 
 // kCount channels of `width` positions that lie `stride` floats apart, and `s_stride` in the shortcut. In
-// double, rounded once: as fast as memory, and the nearer a sum is to what it should be, the fewer ReLUs go
-// the wrong way.
+// double, rounded once: see ChannelAffine.
 template <int64_t kCount, bool kShortcut>
 void ApplyColumns(const float* __restrict x, const float* __restrict s, float* __restrict y, int64_t width,
                   int64_t stride, int64_t s_stride, const double* factors, const double* offsets) {
@@ -42,8 +40,7 @@ CpuResidualNorm::CpuResidualNorm(CpuRuntime& runtime, const BatchNormOptions& op
       stride_((shortcut.height + shape_.height - 1) / shape_.height),
       channels_before_((shape_.channels - shortcut.channels) / 2),
       moments_(options.shape),
-      factor_(shape_.channels),
-      offset_(shape_.channels) {
+      affine_(options) {
   CHECK_EQ(shape_.batch, shortcut.batch);
   CHECK_EQ(shape_.height, (shortcut.height + stride_ - 1) / stride_);
   CHECK_EQ(shape_.width, (shortcut.width + stride_ - 1) / stride_);
@@ -95,19 +92,13 @@ void CpuResidualNorm::TrainingForward(const float* x, const float* s, const floa
                                       float* y, float* running_mean, float* running_variance) {
   moments_.Compute(x);
   moments_.MoveRunning(options_.momentum, running_mean, running_variance);
-  for (int64_t c = 0; c < shape_.channels; ++c) {
-    factor_[c] = scale[c] / std::sqrt(moments_.variance()[c] + options_.epsilon);
-    offset_[c] = shift[c] - moments_.mean()[c] * factor_[c];
-  }
+  affine_.Set(scale, shift, moments_.mean(), moments_.variance());
   Apply(x, s, y);
 }
 
 void CpuResidualNorm::InferenceForward(const float* x, const float* s, const float* scale, const float* shift,
                                        const float* mean, const float* variance, float* y) {
-  for (int64_t c = 0; c < shape_.channels; ++c) {
-    factor_[c] = scale[c] / std::sqrt(variance[c] + options_.epsilon);
-    offset_[c] = shift[c] - mean[c] * factor_[c];
-  }
+  affine_.Set(scale, shift, mean, variance);
   Apply(x, s, y);
 }
 
@@ -125,11 +116,12 @@ void CpuResidualNorm::Apply(const float* x, const float* s, float* y) {
       int64_t c = first;
       for (; c + kLanes <= end; c += kLanes) {
         ApplyColumns<kLanes, kShortcut>(from + c, kShortcut ? added + (c - before) : nullptr, to + c,
-                                        shape_.width, shape_.channels, s_stride, &factor_[c], &offset_[c]);
+                                        shape_.width, shape_.channels, s_stride, affine_.factor() + c,
+                                        affine_.offset() + c);
       }
       for (; c < end; ++c) {
         ApplyColumns<1, kShortcut>(from + c, kShortcut ? added + (c - before) : nullptr, to + c, shape_.width,
-                                   shape_.channels, s_stride, &factor_[c], &offset_[c]);
+                                   shape_.channels, s_stride, affine_.factor() + c, affine_.offset() + c);
       }
     };
     apply(0, before, std::false_type());

@@ -4,8 +4,8 @@
 #define SSD_MODELS_CPU_RESIDUAL_NORM_H_
 
 #include <optional>
-#include <vector>
 
+#include "models/cpu/channel_affine.h"
 #include "models/cpu/channel_moments.h"
 #include "models/cpu/primitive.h"
 
@@ -25,7 +25,7 @@ class CpuResidualNorm final : public ResidualNorm {
   void AddShortcutGradient(const float* dy, float* ds) override;
 
  private:
-  // y = max(0, factor x + offset + shortcut(s)), with factor and offset by channel.
+  // y = max(0, factor x + offset + shortcut(s))
   void Apply(const float* x, const float* s, float* y);
   // The first float of row `row` of all the N * H rows of the output's grid, in the output and in the
   // shortcut.
@@ -38,8 +38,7 @@ class CpuResidualNorm final : public ResidualNorm {
   int64_t stride_ = 1;
   int64_t channels_before_ = 0;  // channels of zeros before those of the shortcut
   ChannelMoments moments_;       // of the last training batch
-  std::vector<double> factor_;
-  std::vector<double> offset_;
+  ChannelAffine affine_;
   std::optional<Primitive> mask_;  // the ReLU's backward
   std::optional<Primitive> backward_;
 };

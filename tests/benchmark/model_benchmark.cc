@@ -1,6 +1,6 @@
 // How fast a model trains: one step, forward and backward, of a whole batch, on one thread.
 //
-//   model_benchmark --benchmark_filter=resnet20 --benchmark_repetitions=5
+//   model_benchmark --benchmark_filter=resnet20/ --benchmark_repetitions=5
 //
 // samples/s counts the thread's CPU time, which other processes disturb least. With DNNL_VERBOSE=1 oneDNN
 // prints each primitive's time; what is missing to the time printed here is the code around them.
@@ -18,9 +18,16 @@
 namespace ssd {
 namespace {
 
-void TrainingStep(benchmark::State& state, const std::string& name) {
+struct Images {
+  ImageShape shape;
+  int64_t classes;
+};
+constexpr Images kCifar = {.shape = {32, 32, 3}, .classes = 10};
+constexpr Images kImageNet = {.shape = {224, 224, 3}, .classes = 1000};
+
+void TrainingStep(benchmark::State& state, const std::string& name, const Images& kind) {
   const int64_t batch = state.range(0);
-  const ModelOptions options{.image = {32, 32, 3}, .classes = 10, .batch_size = batch, .threads = 1};
+  const ModelOptions options{.image = kind.shape, .classes = kind.classes, .batch_size = batch, .threads = 1};
   const absl::StatusOr<std::unique_ptr<Model>> model = MakeModel(name, options);
   if (!model.ok()) {
     state.SkipWithError(model.status().ToString().c_str());
@@ -40,13 +47,23 @@ void TrainingStep(benchmark::State& state, const std::string& name) {
       benchmark::Counter(static_cast<double>(state.iterations() * batch), benchmark::Counter::kIsRate);
 }
 
-BENCHMARK_CAPTURE(TrainingStep, resnet8, "resnet8")->ArgName("batch")->Arg(32)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(TrainingStep, resnet20, "resnet20")
-    ->ArgName("batch")
-    ->Arg(32)
-    ->Unit(benchmark::kMillisecond);
+void Register(const std::string& name, const Images& kind, int64_t batch) {
+  benchmark::RegisterBenchmark(("TrainingStep/" + name).c_str(), TrainingStep, name, kind)
+      ->ArgName("batch")
+      ->Arg(batch)
+      ->Unit(benchmark::kMillisecond);
+}
 
 }  // namespace
 }  // namespace ssd
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  ssd::Register("resnet8", ssd::kCifar, 32);
+  ssd::Register("resnet20", ssd::kCifar, 32);
+  ssd::Register("resnet18", ssd::kImageNet, 16);
+  ssd::Register("resnet50", ssd::kImageNet, 16);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

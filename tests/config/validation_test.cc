@@ -68,6 +68,46 @@ TEST(ValidationTest, NoServerIsLeftWithoutABlock) {
                   "bytes, and some servers would hold none"));
 }
 
+TEST(ValidationTest, ACustomModelHasItsStages) {
+  EXPECT_THAT(
+      ErrorsOf("model: {name: custom, layers: [3, 4, 6, 3], block: bottleneck, width: 32, stem: cifar}"),
+      IsEmpty());
+  EXPECT_THAT(ErrorsOf("model: {name: custom}"),
+              ElementsAre("a.yaml:1:9: model.name: custom needs model.layers, such as [2, 2, 2, 2]"));
+  EXPECT_THAT(ErrorsOf("model: {name: custom, layers: [1, 1, 1, 1, 1, 1, 1, 1, 1]}"),
+              ElementsAre("a.yaml:1:23: model.layers: stages: got 9, want 1 to 8"));
+  EXPECT_THAT(ErrorsOf("model: {name: custom, layers: [500, 501]}"),
+              ElementsAre("a.yaml:1:23: model.layers: blocks: got 1001, want 1 to 1000"));
+  EXPECT_THAT(ErrorsOf("model: {name: custom, layers: [2, 0, x]}"),
+              ElementsAre("a.yaml:1:35: model.layers[1]: got \"0\", want a whole number from 1 to 1000",
+                          "a.yaml:1:38: model.layers[2]: got \"x\", want a whole number from 1 to 1000"));
+  EXPECT_THAT(
+      ErrorsOf("model: {name: custom, layers: [1, 1, 1, 1, 1, 1, 1, 1], width: 4096}"),
+      ElementsAre(::testing::AllOf(
+          ::testing::StartsWith("a.yaml:1:23: model.layers: a model of "),
+          ::testing::EndsWith(" parameters, want at most 2147483648; lower model.width or model.layers"))));
+}
+
+TEST(ValidationTest, OptionsOfACustomModelNeedOne) {
+  EXPECT_THAT(ErrorsOf("model: {name: resnet50, width: 32}"),
+              ElementsAre(::testing::StartsWith(
+                  "a.yaml:1:25: model.width has no effect with model.name: resnet50 (a.yaml:1); it needs")));
+}
+
+TEST(ValidationTest, ASmallCustomModelMayBeTooSmallForItsServers) {
+  EXPECT_THAT(
+      ErrorsOf("model: {name: custom, layers: [1], width: 4}"),
+      ElementsAre("a.yaml:1:23: model.layers: 2 servers are too many: custom has 1 blocks of 16384 bytes, "
+                  "and some servers would hold none"));
+}
+
+TEST(ValidationTest, WeightsThatAreNotStrictNeedAFile) {
+  EXPECT_THAT(ErrorsOf("model: {weights_strict: false}"),
+              ElementsAre("a.yaml:1:9: model.weights_strict: false has no effect without model.weights"));
+  EXPECT_THAT(ErrorsOf("model: {weights_strict: false, weights: a.safetensors}"), IsEmpty());
+  EXPECT_THAT(ErrorsOf("model: {weights_strict: true}"), IsEmpty());
+}
+
 TEST(ValidationTest, ThereIsAnAddressForEachServer) {
   EXPECT_THAT(
       ErrorsOf("cluster:\n  servers: 3\n  addresses: [a:1, b:2]"),

@@ -63,6 +63,7 @@ TEST(ValueTest, WhatIsWrittenIsWhatIsSet) {
       {"data.path", "null", "\"null\""},
       {"cluster.addresses", "unix:/tmp/a", "[\"unix:/tmp/a\"]"},
       {"optimizer.schedule.milestones", "80ep", "[80ep]"},
+      {"model.layers", "3", "[3]"},
   };
   for (const auto& c : cases) {
     EXPECT_THAT(Parsed(c.option, c.text), ::ssd::testing::IsOkAndHolds(c.printed))

@@ -128,7 +128,8 @@ TEST_F(ModelFilePythonTest, PythonReadsOurFilesAndWeReadPythons) {
 
   std::vector<float> parameters_read(parameters.size());
   std::vector<float> buffers_read(buffers.size());
-  ASSERT_OK(ReadModel(Disk::Real(), File("rewritten"), layout, parameters_read, buffers_read));
+  ASSERT_OK(
+      ReadModel(Disk::Real(), File("rewritten"), layout, Matching::kStrict, parameters_read, buffers_read));
   EXPECT_EQ(parameters_read, parameters);
   EXPECT_EQ(buffers_read, buffers);
 }

@@ -69,7 +69,8 @@ absl::Status ReadSmall(const std::vector<SafetensorsSource>& tensors) {
   CHECK_OK(WriteSafetensors(disk, "model", tensors, {}));
   Floats parameters(10, -1);
   Floats buffers(2, -1);
-  const absl::Status status = ReadModel(disk, "model", SmallLayout(), parameters, buffers);
+  const absl::Status status =
+      ReadModel(disk, "model", SmallLayout(), Matching::kStrict, parameters, buffers).status();
   if (!status.ok()) {
     EXPECT_THAT(parameters, Each(-1));
     EXPECT_THAT(buffers, Each(-1));
@@ -103,7 +104,7 @@ TEST(ModelFileTest, ReadsWhatItWrote) {
   ASSERT_OK(WriteModel(disk, "model", SmallLayout(), kSmallParameters, kSmallBuffers, /*steps=*/9));
   Floats parameters(10);
   Floats buffers(2);
-  ASSERT_OK(ReadModel(disk, "model", SmallLayout(), parameters, buffers));
+  ASSERT_OK(ReadModel(disk, "model", SmallLayout(), Matching::kStrict, parameters, buffers));
   EXPECT_EQ(parameters, kSmallParameters);
   EXPECT_EQ(buffers, kSmallBuffers);
 }
@@ -216,13 +217,98 @@ TEST(ModelFileTest, MoreUnexpectedTensorsThanAnyModelHasAreCounted) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("; 500 more unexpected ones")));
 }
 
+// Reads what fits of the small file into a model whose values are all -1.
+struct PartialRead {
+  explicit PartialRead(const std::vector<SafetensorsSource>& tensors) {
+    MemoryDisk disk;
+    CHECK_OK(WriteSafetensors(disk, "model", tensors, {}));
+    report = ReadModel(disk, "model", SmallLayout(), Matching::kPartial, parameters, buffers);
+    compared = CompareModel(disk, "model", SmallLayout(), Matching::kPartial);
+  }
+
+  Floats parameters = Floats(10, -1);
+  Floats buffers = Floats(2, -1);
+  absl::StatusOr<MatchReport> report;
+  absl::StatusOr<MatchReport> compared;
+};
+
+TEST(ModelFileTest, APartialReadTakesWhatFitsAndLeavesTheRest) {
+  SmallFile file;
+  file.tensors[1].name = "bn2.weight";
+  file.tensors[6].shape = {2, 1};
+  const PartialRead read(file.tensors);
+  ASSERT_OK(read.report);
+  EXPECT_THAT(read.parameters, ElementsAre(10, 20, 11, 21, 12, 22, -1, 1, -1, -1));
+  EXPECT_THAT(read.buffers, ElementsAre(1, 1));
+  EXPECT_EQ(read.report->Summary(),
+            "4 of 6 tensors fit; 1 of another shape or type, 1 missing, 1 unexpected");
+  EXPECT_THAT(
+      read.report->Differences(/*max_listed=*/10),
+      ElementsAre("of another shape or type: \"fc.bias\" is F32 of shape [2, 1], want F32 of shape [2]",
+                  "missing: \"bn1.weight\"", "unexpected: \"bn2.weight\", F32 of shape [1]"));
+  ASSERT_OK(read.compared);
+  EXPECT_EQ(read.compared->Summary(), read.report->Summary());
+}
+
+TEST(ModelFileTest, AnExactMatchHasNoDifferences) {
+  const PartialRead read(SmallFile().tensors);
+  ASSERT_OK(read.report);
+  EXPECT_TRUE(read.report->exact());
+  EXPECT_THAT(read.report->Differences(/*max_listed=*/10), ElementsAre());
+}
+
+TEST(ModelFileTest, LongListsOfDifferencesAreCut) {
+  SmallFile file;
+  for (int i = 0; i < 2500; ++i)
+    file.tensors.push_back({absl::StrCat("x", i), {0}, std::span<const float>()});
+  file.tensors.erase(file.tensors.begin(), file.tensors.begin() + 3);
+  const PartialRead read(file.tensors);
+  ASSERT_OK(read.report);
+  EXPECT_THAT(read.report->Differences(/*max_listed=*/2),
+              ElementsAre("missing: \"conv1.weight\", \"bn1.weight\" and 1 more",
+                          "unexpected: \"x0\", F32 of shape [0]; \"x1\", F32 of shape [0] and 2498 more"));
+}
+
+TEST(ModelFileTest, AFileOfWhichNothingFitsIsNoStart) {
+  SmallFile file;
+  for (SafetensorsSource& tensor : file.tensors) tensor.name = "module." + tensor.name;
+  const PartialRead read(file.tensors);
+  EXPECT_THAT(read.report.status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("model: no tensor fits this model; missing: \"conv1.weight\", "),
+                             HasSubstr("; unexpected: \"module.bn1.bias\", F32 of shape [1]"))));
+  EXPECT_EQ(read.compared.status(), read.report.status());
+  EXPECT_THAT(read.parameters, Each(-1));
+}
+
+TEST(ModelFileTest, ValuesOfAnotherTypeAreAMisfit) {
+  SmallFile file;
+  const Integers two = {1, 2};
+  file.tensors[6].values = std::span<const int64_t>(two);
+  const PartialRead read(file.tensors);
+  ASSERT_OK(read.report);
+  EXPECT_THAT(read.report->misfits, ElementsAre("\"fc.bias\" is I64 of shape [2], want F32 of shape [2]"));
+}
+
+TEST(ModelFileTest, ExitCodesTellContentFromAbsence) {
+  MemoryDisk disk;
+  const absl::Status missing = CompareModel(disk, "model", SmallLayout(), Matching::kStrict).status();
+  EXPECT_EQ(ModelFileExitCode(missing), 2);
+  disk.files["model"] = "short";
+  const absl::Status corrupt = CompareModel(disk, "model", SmallLayout(), Matching::kStrict).status();
+  EXPECT_EQ(ModelFileExitCode(corrupt), 5);
+  EXPECT_EQ(ModelFileExitCode(absl::InvalidArgumentError("another model")), 5);
+  EXPECT_EQ(ModelFileExitCode(absl::PermissionDeniedError("")), 6);
+  EXPECT_EQ(ModelFileExitCode(absl::OkStatus()), 0);
+}
+
 TEST(ModelFileTest, ACorruptFileIsDataLossAndChangesNothing) {
   MemoryDisk disk;
   ASSERT_OK(WriteModel(disk, "model", SmallLayout(), kSmallParameters, kSmallBuffers, /*steps=*/9));
   disk.files["model"].pop_back();
   Floats parameters(10, -1);
   Floats buffers(2, -1);
-  EXPECT_THAT(ReadModel(disk, "model", SmallLayout(), parameters, buffers),
+  EXPECT_THAT(ReadModel(disk, "model", SmallLayout(), Matching::kStrict, parameters, buffers),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("model: ")));
   EXPECT_THAT(parameters, Each(-1));
   EXPECT_THAT(buffers, Each(-1));

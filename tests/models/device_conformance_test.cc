@@ -1,72 +1,16 @@
-// Every operation of every device against plain loops in double. Another device is one more row at the end.
-#include "models/device.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+// Every operation but pooling of every device against plain loops in double.
+#include "tests/models/device_conformance.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
 #include <thread>
 #include <vector>
 
-#include "models/cpu/device.h"
 #include "tests/models/reference.h"
-#include "tests/testing/deterministic.h"
 
 namespace ssd {
 namespace {
-
-using ::ssd::testing::Deterministic;
-
-struct DeviceRow {
-  std::string name;
-  std::unique_ptr<Device> (*make)();
-
-  friend void PrintTo(const DeviceRow& row, std::ostream* out) { *out << row.name; }
-};
-
-// Values in [-1, 1) that differ from name to name.
-std::vector<float> Values(const std::string& name, int64_t count) {
-  const std::vector<double> numbers = Deterministic(name, count);
-  return {numbers.begin(), numbers.end()};
-}
-
-class DeviceConformanceTest : public ::testing::TestWithParam<DeviceRow> {
- protected:
-  DeviceConformanceTest() : device_(GetParam().make()) { device_->Enter(); }
-
-  // An array on the device that holds `values`.
-  float* Put(const std::vector<float>& values) {
-    arrays_.push_back(device_->Allocate(static_cast<int64_t>(values.size())));
-    device_->Upload(values, arrays_.back()->data());
-    return arrays_.back()->data();
-  }
-  // An array whose old content must not show in a result.
-  float* Garbage(int64_t size) { return Put(std::vector<float>(size, 1e30f)); }
-
-  std::vector<float> Get(const float* from, int64_t size) {
-    std::vector<float> values(size);
-    device_->Download(from, values);
-    return values;
-  }
-
-  // Within `tolerance` of the reference's root mean square.
-  void ExpectNear(const float* actual, const std::vector<double>& expected, double tolerance = 1e-5) {
-    const std::vector<float> values = Get(actual, static_cast<int64_t>(expected.size()));
-    double squares = 0;
-    for (const double value : expected) squares += value * value;
-    const double rms = std::sqrt(squares / static_cast<double>(expected.size()));
-    for (size_t i = 0; i < expected.size(); ++i) {
-      ASSERT_NEAR(values[i], expected[i], tolerance * std::max(rms, 1e-3))
-          << "at " << i << " of " << expected.size();
-    }
-  }
-
-  std::unique_ptr<Device> device_;
-  std::vector<std::unique_ptr<DeviceArray>> arrays_;
-};
 
 TEST_P(DeviceConformanceTest, ConvolutionMatchesPlainLoopsInAllDirections) {
   const ConvolutionShape shapes[] = {
@@ -77,6 +21,7 @@ TEST_P(DeviceConformanceTest, ConvolutionMatchesPlainLoopsInAllDirections) {
       {.input = {2, 15, 13, 3}, .outputs = 10, .kernel = 7, .stride = 2, .padding = 3},
       {.input = {2, 6, 5, 17}, .outputs = 9, .kernel = 1, .stride = 1, .padding = 0},
       {.input = {2, 7, 9, 16}, .outputs = 24, .kernel = 1, .stride = 2, .padding = 0},
+      {.input = {2, 4, 4, 64}, .outputs = 256, .kernel = 1, .stride = 1, .padding = 0},
       {.input = {1, 11, 10, 4}, .outputs = 6, .kernel = 5, .stride = 3, .padding = 2},
       {.input = {2, 1, 1, 8}, .outputs = 8, .kernel = 3, .stride = 2, .padding = 1},
       {.input = {1, 5, 5, 1}, .outputs = 1, .kernel = 3, .stride = 1, .padding = 0},
@@ -181,28 +126,11 @@ TEST_P(DeviceConformanceTest, BatchNormOverOneValueLeavesRunningStatisticsFinite
   ExpectNear(variance, {0.9, 1.8});
 }
 
-TEST_P(DeviceConformanceTest, GlobalAveragePoolIsTheMeanAndItsGradientIsSpread) {
-  for (const ActivationShape shape :
-       {ActivationShape{2, 8, 8, 64}, ActivationShape{3, 5, 3, 7}, ActivationShape{2, 1, 1, 4}}) {
-    const auto x = Values("x", shape.size());
-    const auto dy = Values("dy", shape.batch * shape.channels);
-    const auto pool = device_->MakeGlobalAveragePool(shape);
-    float* y = Garbage(shape.batch * shape.channels);
-    float* dx = Garbage(shape.size());
-    pool->Forward(Put(x), y);
-    pool->Backward(Put(dy), dx);
-
-    const int64_t area = shape.height * shape.width;
-    std::vector<double> expected_y(dy.size());
-    std::vector<double> expected_dx(x.size());
-    for (int64_t i = 0; i < shape.size(); ++i) {
-      const int64_t pooled = i / (area * shape.channels) * shape.channels + i % shape.channels;
-      expected_y[pooled] += static_cast<double>(x[i]) / static_cast<double>(area);
-      expected_dx[i] = static_cast<double>(dy[pooled]) / static_cast<double>(area);
-    }
-    ExpectNear(y, expected_y);
-    ExpectNear(dx, expected_dx);
-  }
+TEST_P(DeviceConformanceTest, AccumulationAddsValueByValue) {
+  const auto accumulation = device_->MakeAccumulation(5);
+  float* sum = Put({1, 2, 3, 4, 5, /**/ 6});
+  accumulation->Add(Put({10, 20, 30, 40, 50, /**/ 60}), sum);
+  ExpectNear(sum, {11, 22, 33, 44, 55, /**/ 6});
 }
 
 TEST_P(DeviceConformanceTest, LinearMatchesPlainLoops) {
@@ -344,11 +272,7 @@ TEST_P(DeviceConformanceTest, OperationsMayRunOnAnotherThreadThanMadeThem) {
   ExpectNear(dweights, reference::Convolve(shape, x, weights, dy).dweights);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, DeviceConformanceTest,
-                         ::testing::Values(DeviceRow{"Cpu", [] { return MakeCpuDevice(/*threads=*/1); }},
-                                           DeviceRow{"CpuTwoThreads",
-                                                     [] { return MakeCpuDevice(/*threads=*/2); }}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Devices, DeviceConformanceTest, AllDevices(), NameOfRow);
 
 }  // namespace
 }  // namespace ssd

@@ -7,12 +7,13 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
-#include "models/basic_block.h"
 #include "models/cpu/device.h"
 #include "models/layers.h"
+#include "models/residual_block.h"
 #include "tests/testing/deterministic.h"
 
 namespace ssd {
@@ -23,6 +24,20 @@ using ::ssd::testing::Deterministic;
 std::vector<float> Values(const std::string& name, int64_t count) {
   const std::vector<double> numbers = Deterministic(name, count);
   return {numbers.begin(), numbers.end()};
+}
+
+// Evenly spaced values in [-1, 1), ordered at random: no step of a difference lets one pass another, which
+// would be a corner of a maximum.
+std::vector<float> SpacedValues(const std::string& name, int64_t count) {
+  const std::vector<float> random = Values(name, count);
+  std::vector<size_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&random](size_t a, size_t b) { return random[a] < random[b]; });
+  std::vector<float> values(count);
+  for (int64_t rank = 0; rank < count; ++rank) {
+    values[order[rank]] = 2 * static_cast<float>(rank) / static_cast<float>(count) - 1;
+  }
+  return values;
 }
 
 struct LayerRow {
@@ -37,11 +52,29 @@ class LayerTest : public ::testing::TestWithParam<LayerRow> {
  protected:
   LayerTest() : device_(MakeCpuDevice(/*threads=*/1)), layer_(GetParam().make(GetParam().input, layout_)) {
     layer_->Build(*device_, /*input_gradient=*/true);
-    x_ = Values("x", GetParam().input.size());
+    x_ = SpacedValues("x", GetParam().input.size());
     parameters_ = Values("parameters", layout_.parameters.size());
     // Far from 0, so that a step of the difference crosses few corners of a ReLU.
     for (float& value : parameters_) value += value < 0 ? -0.5f : 0.5f;
     r_ = Values("r", layer_->output_shape().size());
+  }
+
+  // As large as Backward's arrays have to be.
+  int64_t Largest() const { return std::max(GetParam().input.size(), layer_->output_shape().size()); }
+
+  // The parameters' gradient after a forward and a backward pass; what is ready goes to `announced`.
+  std::vector<float> Backward(float* dx, std::vector<int64_t>* announced) {
+    std::vector<float> gradient(parameters_.size(), 1e30f);
+    std::vector<float> scratch(Largest());
+    std::vector<float> dy = r_;
+    dy.resize(Largest());
+    Forward();
+    layer_->Backward(x_.data(), dy.data(), dx,
+                     {.parameters = parameters_.data(),
+                      .gradient = gradient.data(),
+                      .scratch = scratch.data(),
+                      .ready = [announced](int64_t first) { announced->push_back(first); }});
+    return gradient;
   }
 
   const float* Forward() {
@@ -98,40 +131,38 @@ class LayerTest : public ::testing::TestWithParam<LayerRow> {
 };
 
 TEST_P(LayerTest, GradientsAreThoseOfCentralDifferences) {
-  std::vector<float> gradient(parameters_.size(), 1e30f);
-  std::vector<float> dx(x_.size(), 1e30f);
-  const int64_t largest = std::max(GetParam().input.size(), layer_->output_shape().size());
-  std::vector<float> scratch(largest);
-  std::vector<float> dy = r_;
+  std::vector<float> dx(Largest(), 1e30f);
   std::vector<int64_t> announced;
-  Forward();
-  layer_->Backward(x_.data(), dy.data(), dx.data(),
-                   {.parameters = parameters_.data(),
-                    .gradient = gradient.data(),
-                    .scratch = scratch.data(),
-                    .ready = [&announced](int64_t first) { announced.push_back(first); }});
+  const std::vector<float> gradient = Backward(dx.data(), &announced);
+  dx.resize(x_.size());
   ExpectGradient(x_, dx, x_.size() / 40 + 1);
   if (parameters_.empty()) return;
   ExpectGradient(parameters_, gradient, parameters_.size() / 60 + 1);
   EXPECT_EQ(announced.back(), 0);
+  EXPECT_TRUE(std::is_sorted(announced.rbegin(), announced.rend(), std::less_equal<>())) << "not falling";
 }
 
 TEST_P(LayerTest, ParametersGetTheSameGradientWithoutInputGradient) {
-  const auto backward = [this](float* dx) {
-    std::vector<float> gradient(parameters_.size());
-    std::vector<float> scratch(std::max(GetParam().input.size(), layer_->output_shape().size()));
-    std::vector<float> dy = r_;
-    Forward();
-    layer_->Backward(x_.data(), dy.data(), dx,
-                     {.parameters = parameters_.data(),
-                      .gradient = gradient.data(),
-                      .scratch = scratch.data(),
-                      .ready = [](int64_t) {}});
-    return gradient;
-  };
-  std::vector<float> dx(std::max(GetParam().input.size(), layer_->output_shape().size()));
-  EXPECT_EQ(backward(nullptr), backward(dx.data()));
+  std::vector<float> dx(Largest());
+  std::vector<int64_t> without, with;
+  EXPECT_EQ(Backward(nullptr, &without), Backward(dx.data(), &with));
+  EXPECT_EQ(without, with);
 }
+
+TEST_P(LayerTest, KeepsItsOutputAtLeast) {
+  EXPECT_GE(layer_->activation_floats(), layer_->output_shape().size());
+}
+
+// A block of `inner` channels.
+LayerRow BlockRow(const std::string& name, const ActivationShape& shape, decltype(&MakeBasicBlock) make,
+                  int64_t inner, int64_t stride, ResNetSpec::Shortcut shortcut) {
+  return {name, shape, [=](const ActivationShape& input, ModelLayout& layout) {
+            return make("b", input, inner, stride, shortcut, layout);
+          }};
+}
+
+constexpr auto kPadded = ResNetSpec::Shortcut::kPadded;
+constexpr auto kProjected = ResNetSpec::Shortcut::kProjected;
 
 INSTANTIATE_TEST_SUITE_P(
     Layers, LayerTest,
@@ -164,16 +195,19 @@ INSTANTIATE_TEST_SUITE_P(
                  [](const ActivationShape& input, ModelLayout& layout) {
                    return std::make_unique<LinearLayer>("l", input, /*outputs=*/5, layout);
                  }},
-        LayerRow{"BasicBlock",
-                 {2, 4, 4, 4},
-                 [](const ActivationShape& input, ModelLayout& layout) {
-                   return std::make_unique<BasicBlock>("b", input, /*outputs=*/4, /*stride=*/1, layout);
+        LayerRow{"MaxPool",
+                 {2, 7, 6, 3},
+                 [](const ActivationShape& input, ModelLayout&) {
+                   return std::make_unique<MaxPoolLayer>(
+                       PoolShape{.input = input, .kernel = 3, .stride = 2, .padding = 1});
                  }},
-        LayerRow{"BasicBlockThatHalves",
-                 {2, 6, 6, 3},
-                 [](const ActivationShape& input, ModelLayout& layout) {
-                   return std::make_unique<BasicBlock>("b", input, /*outputs=*/6, /*stride=*/2, layout);
-                 }}),
+        BlockRow("BasicBlock", {2, 4, 4, 4}, MakeBasicBlock, 4, 1, kProjected),
+        BlockRow("BasicBlockThatHalves", {2, 6, 6, 3}, MakeBasicBlock, 6, 2, kPadded),
+        BlockRow("BasicBlockThatHalvesAndProjects", {2, 6, 5, 3}, MakeBasicBlock, 6, 2, kProjected),
+        BlockRow("Bottleneck", {2, 4, 4, 8}, MakeBottleneckBlock, 2, 1, kProjected),
+        BlockRow("BottleneckThatWidens", {2, 4, 3, 3}, MakeBottleneckBlock, 2, 1, kProjected),
+        BlockRow("BottleneckThatHalves", {2, 6, 6, 4}, MakeBottleneckBlock, 2, 2, kPadded),
+        BlockRow("BottleneckThatHalvesAndProjects", {2, 5, 6, 4}, MakeBottleneckBlock, 2, 2, kProjected)),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "models/initialization.h"
 #include "models/registry.h"
 #include "tests/testing/deterministic.h"
@@ -19,7 +20,6 @@ namespace {
 
 using ::ssd::testing::Deterministic;
 using ::ssd::testing::StatusIs;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr int64_t kBatch = 4;
@@ -66,6 +66,31 @@ TEST_F(ModelTest, ReadyFallsToZeroAndWhatItAnnouncedStays) {
   EXPECT_EQ(last, 0);
   EXPECT_EQ(calls, 15);             // 7 convolutions, 7 batch norms, 1 linear layer
   EXPECT_EQ(announced, gradient_);  // no NaN is left, which would differ from itself
+}
+
+TEST_F(ModelTest, AProjectionIsAnnouncedInItsPlace) {
+  const ResNetSpec spec{.block = ResNetSpec::Block::kBottleneck, .layers = {1, 2}, .width = 4};
+  auto model = MakeModel(spec, kOptions);
+  ASSERT_OK(model);
+  model_ = *std::move(model);
+  InitializeParameters(model_->layout(), /*seed=*/1, model_->parameters(), model_->buffers());
+  gradient_.assign(model_->layout().parameters.size(), std::nanf(""));
+  std::vector<float> announced(gradient_.size());
+  std::vector<std::string> firsts;  // names of the tensors that calls began with
+  auto last = static_cast<int64_t>(gradient_.size());
+  model_->Train(MakeBatch(), gradient_, [&](int64_t first) {
+    ASSERT_LT(first, last);
+    std::copy(gradient_.begin() + first, gradient_.begin() + last, announced.begin() + first);
+    last = first;
+    firsts.push_back(model_->layout().parameters.TensorAt(first).name);
+  });
+  EXPECT_EQ(last, 0);
+  EXPECT_EQ(announced, gradient_);
+  std::vector<std::string> expected;  // the first tensor of each module
+  for (const TensorSpec& tensor : model_->layout().parameters.tensors()) {
+    if (absl::EndsWith(tensor.name, ".weight")) expected.insert(expected.begin(), tensor.name);
+  }
+  EXPECT_EQ(firsts, expected);
 }
 
 TEST_F(ModelTest, TrainingChangesBuffersAndLeavesParameters) {
@@ -159,20 +184,67 @@ TEST_F(ModelTest, PlainDescentLowersTheLoss) {
   EXPECT_LT(last, 0.2 * first);
 }
 
-TEST(RegistryTest, NamesAreThoseOfThePaper) {
-  EXPECT_THAT(ModelNames(),
-              ElementsAre("resnet8", "resnet20", "resnet32", "resnet44", "resnet56", "resnet110"));
+TEST(RegistryTest, EveryPublishedNetworkHasItsSize) {
+  // He et al. 2015, table 6, in millions: 0.27, 0.46, 0.66, 0.85, 1.7; then those of torchvision's
+  // documentation.
+  const std::vector<std::pair<std::string, int64_t>> cifar = {{"resnet8", 75290},   {"resnet20", 269722},
+                                                              {"resnet32", 464154}, {"resnet44", 658586},
+                                                              {"resnet56", 853018}, {"resnet110", 1727962}};
+  const std::vector<std::pair<std::string, int64_t>> imagenet = {{"resnet18", 11689512},
+                                                                 {"resnet34", 21797672},
+                                                                 {"resnet50", 25557032},
+                                                                 {"resnet101", 44549160},
+                                                                 {"resnet152", 60192808}};
+  for (const auto& [name, size] : cifar) {
+    EXPECT_EQ(LayoutOf(name, {32, 32, 3}, 10)->parameters.size(), size) << name;
+  }
+  for (const auto& [name, size] : imagenet) {
+    EXPECT_EQ(LayoutOf(name, {224, 224, 3}, 1000)->parameters.size(), size) << name;
+  }
+  EXPECT_EQ(ModelNames().size(), cifar.size() + imagenet.size());
 }
 
-TEST(RegistryTest, EveryModelHasTheSizeOfThePaper) {
-  // He et al. 2015, table 6, in millions: 0.27, 0.46, 0.66, 0.85, 1.7.
-  const int64_t sizes[] = {75290, 269722, 464154, 658586, 853018, 1727962};
-  const std::vector<std::string> names = ModelNames();
-  for (size_t i = 0; i < names.size(); ++i) {
-    const auto layout = LayoutOf(names[i], {32, 32, 3}, 10);
-    ASSERT_OK(layout);
-    EXPECT_EQ(layout->parameters.size(), sizes[i]) << names[i];
+TEST(RegistryTest, ParametersAreCountedWithoutALayout) {
+  std::vector<ResNetSpec> specs;
+  for (const std::string& name : ModelNames()) specs.push_back(*FindResNet(name));
+  for (const auto block : {ResNetSpec::Block::kBasic, ResNetSpec::Block::kBottleneck}) {
+    for (const auto stem : {ResNetSpec::Stem::kCifar, ResNetSpec::Stem::kImageNet}) {
+      for (const auto shortcut : {ResNetSpec::Shortcut::kPadded, ResNetSpec::Shortcut::kProjected}) {
+        specs.push_back({block, {2}, 5, stem, shortcut});
+        specs.push_back({block, {1, 3, 1, 2, 1}, 7, stem, shortcut});
+      }
+    }
   }
+  for (const ResNetSpec& spec : specs) {
+    for (const auto& [channels, classes] : {std::pair{3, 10}, std::pair{1, 7}}) {
+      const auto outline = OutlineOf(spec, {32, 32, channels}, classes);
+      ASSERT_OK(outline);
+      EXPECT_EQ(CountParameters(spec, channels, classes), outline->layout.parameters.size());
+    }
+  }
+}
+
+TEST(RegistryTest, TheMemoryOfAPassIsThatOfAllOutputsAndThreeGradients) {
+  // One basic block over 4 x 4 pixels of 2 channels, without a shortcut of its own.
+  const ResNetSpec spec{.layers = {1}, .width = 2, .stem = ResNetSpec::Stem::kCifar};
+  const auto outline = OutlineOf(spec, {4, 4, 3}, 5);
+  ASSERT_OK(outline);
+  const int64_t map = 4 * 4 * 2;
+  // conv1, bn1; the block's conv1, bn1, conv2 and output; the average; the logits.
+  EXPECT_EQ(outline->activation_floats, 2 * map + 4 * map + 2 + 5 + 3 * map);
+}
+
+TEST(RegistryTest, SpecificationsOutOfRangeAreRefused) {
+  const auto error = [](const ResNetSpec& spec) { return OutlineOf(spec, {32, 32, 3}, 10).status(); };
+  const auto invalid = [](absl::string_view what) {
+    return StatusIs(absl::StatusCode::kInvalidArgument, std::string(what));
+  };
+  EXPECT_THAT(error({.layers = {}}), invalid("stages: got 0, want 1 to 8"));
+  EXPECT_THAT(error({.layers = std::vector<int64_t>(9, 1)}), invalid("stages: got 9, want 1 to 8"));
+  EXPECT_THAT(error({.layers = {2, 0}}), invalid("blocks of a stage: got 0, want 1 to 1000"));
+  EXPECT_THAT(error({.layers = {600, 401}}), invalid("blocks: got 1001, want 1 to 1000"));
+  EXPECT_THAT(error({.layers = {1}, .width = 0}), invalid("width: got 0, want 1 to 4096"));
+  EXPECT_THAT(error({.layers = {1}, .width = 4097}), invalid("width: got 4097, want 1 to 4096"));
 }
 
 TEST(RegistryTest, LayoutOfIsTheModels) {
@@ -187,6 +259,7 @@ TEST(RegistryTest, WrongOptionsAreNamed) {
   const auto invalid = [](absl::string_view what) {
     return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(std::string(what)));
   };
+  EXPECT_THAT(LayoutOf("custom", {32, 32, 3}, 10), invalid("unknown model \"custom\""));
   EXPECT_THAT(MakeModel("resnet21", kOptions), invalid("unknown model \"resnet21\", known are resnet8, "));
   EXPECT_THAT(LayoutOf("resnet8", {0, 32, 3}, 10), invalid("image height: got 0"));
   EXPECT_THAT(LayoutOf("resnet8", {32, -1, 3}, 10), invalid("image width: got -1"));

@@ -124,4 +124,27 @@ std::vector<double> ShortcutGradient(const ActivationShape& input, const Activat
   return result;
 }
 
+MaxPoolResult MaxPool(const PoolShape& shape, const std::vector<float>& x, const std::vector<float>& dy) {
+  const ActivationShape input = shape.input;
+  const ActivationShape output = shape.output();
+  MaxPoolResult result;
+  result.y.resize(output.size());
+  result.dx.resize(input.size());
+  ForEach(output, [&](int64_t n, int64_t h, int64_t w, int64_t c) {
+    int64_t largest = -1;  // the index in x
+    for (int64_t row = h * shape.stride - shape.padding;
+         row < h * shape.stride - shape.padding + shape.kernel; ++row) {
+      for (int64_t column = w * shape.stride - shape.padding;
+           column < w * shape.stride - shape.padding + shape.kernel; ++column) {
+        if (row < 0 || row >= input.height || column < 0 || column >= input.width) continue;
+        const int64_t from = Index(input, n, row, column, c);
+        if (largest < 0 || x[from] > x[largest]) largest = from;
+      }
+    }
+    result.y[Index(output, n, h, w, c)] = x[largest];
+    result.dx[largest] += dy[Index(output, n, h, w, c)];
+  });
+  return result;
+}
+
 }  // namespace ssd::reference

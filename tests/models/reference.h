@@ -29,6 +29,11 @@ std::vector<double> Shortcut(const ActivationShape& input, const ActivationShape
 std::vector<double> ShortcutGradient(const ActivationShape& input, const ActivationShape& output,
                                      const std::vector<float>& dy);
 
+struct MaxPoolResult {
+  std::vector<double> y, dx;
+};
+MaxPoolResult MaxPool(const PoolShape& shape, const std::vector<float>& x, const std::vector<float>& dy);
+
 }  // namespace ssd::reference
 
 #endif  // SSD_TESTS_MODELS_REFERENCE_H_

@@ -38,13 +38,34 @@ TEST(RunPlanTest, DeterministicServersHoldMoreCopies) {
   EXPECT_NEAR(deterministic->server_bytes - plain->server_bytes, 3 * model_bytes, 4);
 }
 
+TEST(RunPlanTest, AWorkersMemoryGrowsWithTheBatchByWhatAPassKeeps) {
+  const v1::Experiment experiment = Load({"model.name=resnet50", "training.batch_size=2"});
+  const auto small = MakeRunPlan(experiment, 2);
+  const auto large = MakeRunPlan(Load({"model.name=resnet50", "training.batch_size=12"}), 2);
+  ASSERT_OK(small.status());
+  EXPECT_EQ(small->parameters, 23528522);  // 25,557,032 less 990 classes
+  EXPECT_EQ(large->worker_bytes - small->worker_bytes, 10 * 4 * OutlineOf(experiment)->activation_floats);
+}
+
+TEST(BannerTest, ACustomModelIsDescribedAndItsWeightsToo) {
+  const v1::Experiment experiment =
+      Load({"model.name=custom", "model.block=bottleneck", "model.layers=[1, 2]", "model.width=32"});
+  EXPECT_THAT(
+      RenderBanner(experiment, *MakeRunPlan(experiment, 2), {"starts from a", "missing: b"}, "runs/test/001"),
+      ::testing::HasSubstr("\n  model       custom ResNet (bottleneck blocks 1, 2; width 32; imagenet stem), "
+                           "192,298 parameters (0.7 MiB)\n"
+                           "  weights     starts from a\n"
+                           "              missing: b\n"
+                           "  data        cifar10, "));
+}
+
 TEST(BannerTest, ShowsTheArithmeticOfTheRun) {
   v1::Experiment experiment =
       Load({"cluster.workers=4", "training.duration=10ep", "cluster.addresses=[127.0.0.1:1, 127.0.0.1:2]"});
   RunPlan plan = *MakeRunPlan(experiment, /*cores=*/8);
   plan.worker_bytes = 300 << 20;
   plan.server_bytes = 5 << 20;
-  const std::string banner = RenderBanner(experiment, plan, "runs/test/001");
+  const std::string banner = RenderBanner(experiment, plan, {}, "runs/test/001");
   EXPECT_EQ(banner.substr(banner.find('\n') + 1),
             "  model       resnet20, 269,722 parameters (1.0 MiB)\n"
             "  data        cifar10, 50,000 training and 10,000 test images\n"
@@ -61,7 +82,7 @@ TEST(BannerTest, ShowsTheArithmeticOfTheRun) {
 TEST(BannerTest, ARunInStepsSaysHowManyEpochsTheyAre) {
   const v1::Experiment experiment =
       Load({"sync.policy=ssgd", "cluster.workers=1", "training.batch_size=50", "training.duration=500it"});
-  const std::string banner = RenderBanner(experiment, *MakeRunPlan(experiment, 2), "runs/test/001");
+  const std::string banner = RenderBanner(experiment, *MakeRunPlan(experiment, 2), {}, "runs/test/001");
   EXPECT_THAT(banner, ::testing::HasSubstr("50,000 images / 50 = 1000 an epoch; 500 steps = 0.5 epochs\n"));
   EXPECT_THAT(banner,
               ::testing::HasSubstr("  policy      ssgd: pushes and pulls at every step, and waits\n"));
