@@ -1,5 +1,5 @@
-// Writes how training goes to metrics.jsonl, one strict JSON object a line, to an event file for TensorBoard, and
-// to the log. docs/run_folder.md names the fields.
+// Writes how training goes to metrics.jsonl, one strict JSON object a line, to an event file for TensorBoard,
+// and to the log. docs/run_folder.md names the fields.
 #ifndef SSD_SERVER_RUN_LOG_H_
 #define SSD_SERVER_RUN_LOG_H_
 

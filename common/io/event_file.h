@@ -2,9 +2,10 @@
 //
 // A file is a row of records, each
 //
-//   u64 length | u32 masked CRC of the 8 bytes of length | data | u32 masked CRC of data        (little-endian)
+//   u64 length | u32 masked CRC of the 8 bytes of length | data | u32 masked CRC of data   (little-endian)
 //
-// with data an Event, a protobuf message; the first one carries only wall_time and file_version "brain.Event:2":
+// with data an Event, a protobuf message; the first one carries only wall_time and file_version
+// "brain.Event:2":
 //
 //   1 double wall_time (seconds since 1970); 2 int64 step; 3 string file_version; 5 Summary summary
 //   Summary: 1 repeated Value;   Value: 1 string tag; 2 float simple_value
@@ -48,7 +49,8 @@ class EventFile {
   static absl::StatusOr<std::unique_ptr<EventFile>> Create(Disk& disk, const std::string& directory,
                                                            const EventSource& source, absl::Time now);
 
-  // Appends one event with all of `scalars`; a reader sees it at once. Values are kept as float. Fails as the disk does.
+  // Appends one event with all of `scalars`; a reader sees it at once. Values are kept as float. Fails as the
+  // disk does.
   absl::Status Append(absl::Time time, int64_t step, std::span<const Scalar> scalars);
 
  private:

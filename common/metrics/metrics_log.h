@@ -1,5 +1,5 @@
-// Writes lines of metrics: as they are to metrics.jsonl, and their numbers to a TensorBoard event file, so that
-// the two cannot differ.
+// Writes lines of metrics: as they are to metrics.jsonl, and their numbers to a TensorBoard event file, so
+// that the two cannot differ.
 #ifndef SSD_COMMON_METRICS_METRICS_LOG_H_
 #define SSD_COMMON_METRICS_METRICS_LOG_H_
 

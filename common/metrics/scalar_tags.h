@@ -20,8 +20,8 @@ struct ScalarTag {
 // All that there are. Thread-safe: constant.
 std::span<const ScalarTag> ScalarTags();
 
-// The numbers of `line` that have a tag, in the tags' order; those that are null or missing are left out, and so
-// is what has no tag (counts that others follow from, times of day). A pure function.
+// The numbers of `line` that have a tag, in the tags' order; those that are null or missing are left out, and
+// so is what has no tag (counts that others follow from, times of day). A pure function.
 std::vector<Scalar> ScalarsOf(const nlohmann::ordered_json& line);
 
 }  // namespace ssd

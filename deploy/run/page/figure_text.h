@@ -19,8 +19,8 @@ std::string BytesText(double bytes);
 // 08:11, or 1:08:11 from an hour on.
 std::string WallTimeText(double seconds);
 
-// The text for HTML and XML, in content and in quoted attributes: & < > and quotes as entities, and whatever is no
-// UTF-8 or a control character as U+FFFD.
+// The text for HTML and XML, in content and in quoted attributes: & < > and quotes as entities, and whatever
+// is no UTF-8 or a control character as U+FFFD.
 std::string MarkupText(absl::string_view text);
 
 }  // namespace ssd

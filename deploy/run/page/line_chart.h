@@ -30,14 +30,14 @@ struct LineChart {
 // The drawing is in a box of kChartWidth times kChartHeight, with the points' area within these.
 constexpr double kChartWidth = 360, kChartHeight = 236;
 constexpr double kPlotLeft = 42, kPlotRight = 346, kPlotTop = 14, kPlotBottom = 198;
-// Of one series; of more, those stay that a line of this many pixels shows: of each stretch the first, the last,
-// the lowest and the highest.
+// Of one series; of more, those stay that a line of this many pixels shows: of each stretch the first, the
+// last, the lowest and the highest.
 constexpr int kMaxDrawnPoints = 600;
 // A marker stands on every point, or, on more points than these, on this many.
 constexpr int kMaxMarkers = 12;
 
-// A <figure> with its caption. Points whose x is not known are left out. Empty where there is no point at all. A pure
-// function.
+// A <figure> with its caption. Points whose x is not known are left out. Empty where there is no point at
+// all. A pure function.
 std::string RenderLineChart(const LineChart& chart);
 
 // The points that are drawn of a series.

@@ -22,7 +22,8 @@ std::optional<std::string> ValueOf(const RunRecord& run, const std::string& name
 }  // namespace
 
 OptionTable DifferingOptions(std::span<const RunRecord> runs) {
-  // The order is that of the first run, and an option that it lacks comes after the one before it in its own file.
+  // The order is that of the first run, and an option that it lacks comes after the one before it in its own
+  // file.
   std::vector<std::string> names;
   for (const RunRecord& run : runs) {
     auto place = names.begin();

@@ -14,8 +14,8 @@ namespace ssd {
 // A value type.
 struct OptionTable {
   std::vector<std::string> names;  // "sync.k", in the files' order
-  // A row a run, with a value for each name; none: the option has no effect there. The row of a run whose options are
-  // not known is empty.
+  // A row a run, with a value for each name; none: the option has no effect there. The row of a run whose
+  // options are not known is empty.
   std::vector<std::vector<std::optional<std::string>>> values;
 };
 

@@ -28,8 +28,8 @@ struct RunFigures {
 //
 //   samples_per_second = sum of samples / sum of T,  wait_fraction = sum of (wait_fraction T) / sum of T
 //
-// over the reports, with T = a report's samples / its samples_per_second, the wall time of its steps; step_times
-// weights each report by its steps.
+// over the reports, with T = a report's samples / its samples_per_second, the wall time of its steps;
+// step_times weights each report by its steps.
 RunFigures FiguresOf(const RunRecord& run);
 
 // data + compute + local_update + push + wait.

@@ -21,18 +21,19 @@ struct RunRecord {
   std::optional<StartRecord> start;
   std::vector<TrainRecord> train;  // in the file's order
   std::vector<TestRecord> test;
-  // Of config.resolved.yaml: dotted name and value of the options that have an effect, in the file's order. Empty: the
-  // file is not there or no YAML.
+  // Of config.resolved.yaml: dotted name and value of the options that have an effect, in the file's order.
+  // Empty: the file is not there or no YAML.
   std::vector<std::pair<std::string, std::string>> options;
   std::optional<int> exit_code;  // of summary.json; none: the run goes on, or was killed
 };
 
-// Reads metrics.jsonl, config.resolved.yaml and summary.json of `folder`; what is missing or damaged is left out.
-// Where a record has no `elapsed`, it is the time since the start line's `ts`. InvalidArgument: there is no such
-// folder, or none of the three files in it; names it.
+// Reads metrics.jsonl, config.resolved.yaml and summary.json of `folder`; what is missing or damaged is left
+// out. Where a record has no `elapsed`, it is the time since the start line's `ts`. InvalidArgument: there is
+// no such folder, or none of the three files in it; names it.
 absl::StatusOr<RunRecord> ReadRunRecord(const std::string& folder, Disk& disk);
 
-// Gives each run the shortest end of its folder's path, of two parts ("quickstart/001") or more, that no other has.
+// Gives each run the shortest end of its folder's path, of two parts ("quickstart/001") or more, that no
+// other has.
 void LabelRuns(std::span<RunRecord> runs);
 
 }  // namespace ssd

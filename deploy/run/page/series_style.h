@@ -1,4 +1,5 @@
-// How the runs of a page are told apart: by colour, by dashes and by markers, so that any one of them can be missing.
+// How the runs of a page are told apart: by colour, by dashes and by markers, so that any one of them can be
+// missing.
 #ifndef SSD_DEPLOY_RUN_PAGE_SERIES_STYLE_H_
 #define SSD_DEPLOY_RUN_PAGE_SERIES_STYLE_H_
 
