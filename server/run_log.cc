@@ -20,7 +20,7 @@ double ToDouble(const Json& value) { return value.is_number() ? value.get<double
 }  // namespace
 
 RunLog::RunLog(Clock& clock, Disk& disk, MetricsLog::Options files)
-    : metrics_(clock, disk, std::move(files)) {}
+    : clock_(clock), metrics_(clock, disk, std::move(files)) {}
 
 absl::Status RunLog::OnStart(const v1::Hello& hello, const TrainingPlan& plan, int workers) {
   plan_ = plan;

@@ -28,6 +28,7 @@ class RunLog : public RunObserver {
   double Elapsed() const { return absl::ToDoubleSeconds(clock_.Steady() - started_); }
   double Epoch(uint64_t step) const { return static_cast<double>(step) / plan_.steps_per_epoch; }
 
+  Clock& clock_;
   MetricsLog metrics_;
   TrainingPlan plan_;
   std::unique_ptr<LearningRate> learning_rate_;
