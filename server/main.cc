@@ -50,7 +50,8 @@ CommandLine Usage() {
                  .doc = "Which shards this process hosts, from 0: 2 or 0-3."},
                 {.name = "run_dir",
                  .value = "DIR",
-                 .doc = "Where shard 0 writes metrics.jsonl; one of another run is not replaced."},
+                 .doc = "Where shard 0 writes metrics.jsonl, and events for TensorBoard below tensorboard; "
+                        "metrics of another run are not replaced."},
                 {.name = "verbosity",
                  .value = "N",
                  .doc = "2: a line for each block that a worker pushes; 1: no more than 0."},
@@ -85,10 +86,10 @@ struct HostedShard {
 
 class ServerProcess {
  public:
-  ServerProcess(v1::Experiment experiment, std::string run_dir, MainLoop& loop)
+  ServerProcess(v1::Experiment experiment, MetricsLog::Options files, MainLoop& loop)
       : experiment_(std::move(experiment)),
         loop_(loop),
-        run_log_(Clock::Real(), Disk::Real(), run_dir.empty() ? "" : absl::StrCat(run_dir, "/metrics.jsonl")),
+        run_log_(Clock::Real(), Disk::Real(), std::move(files)),
         coordinator_(static_cast<int>(experiment_.cluster().workers()), run_log_) {}
 
   absl::Status Host(int first, int last) {
@@ -200,6 +201,16 @@ absl::Status CheckNoMetrics(const std::string& run_dir) {
       absl::StrCat(path, ": holds the metrics of another run; give this one a --run_dir of its own"));
 }
 
+// What of `run_dir` the process `name` writes.
+MetricsLog::Options MetricsFiles(const v1::Output& output, const std::string& run_dir,
+                                 const std::string& name) {
+  MetricsLog::Options files{.source = EventSource::ThisProcess()};
+  if (run_dir.empty()) return files;
+  files.lines_path = absl::StrCat(run_dir, "/metrics.jsonl");
+  if (output.tensorboard()) files.event_directory = absl::StrCat(run_dir, "/tensorboard/", name);
+  return files;
+}
+
 int Fail(int code, const absl::Status& status) {
   return MainLoop::Report({.code = code, .message = std::string(status.message())});
 }
@@ -230,14 +241,15 @@ int Main(int argc, char** argv) {
   if (!shards.has_value()) return Fail(kExitUsage, absl::InvalidArgumentError("--shards is missing"));
   const auto range = ParseShards(*shards, static_cast<int>(cluster.servers()));
   if (!range.ok()) return Fail(kExitUsage, range.status());
-  SetLogName(absl::StrCat("server-", *shards));
+  const std::string name = absl::StrCat("server-", *shards);
+  SetLogName(name);
   const std::string run_dir = flags->Value("run_dir").value_or("");
   if (const absl::Status fresh = CheckNoMetrics(run_dir); range->first == 0 && !fresh.ok()) {
     return Fail(kExitUsage, fresh);
   }
 
   MainLoop loop;
-  ServerProcess process(loaded->proto, run_dir, loop);
+  ServerProcess process(loaded->proto, MetricsFiles(loaded->proto.output(), run_dir, name), loop);
   const absl::Status hosted = process.Host(range->first, range->second);
   if (!hosted.ok()) {
     process.Shutdown();

@@ -29,6 +29,7 @@
 #include "worker/grpc_shard_channel.h"
 #include "worker/stripe_evaluator.h"
 #include "worker/trainer.h"
+#include "worker/worker_log.h"
 
 namespace ssd {
 namespace {
@@ -53,7 +54,10 @@ CommandLine Usage() {
                      .doc = "Overrides one option: --set optimizer.lr=0.2.",
                      .repeated = true},
                     {.name = "worker", .value = "I", .doc = "Which worker of the run this is, from 0."},
-                    {.name = "run_dir", .value = "DIR", .doc = "Where worker 0 writes model.safetensors."},
+                    {.name = "run_dir",
+                     .value = "DIR",
+                     .doc = "Where worker 0 writes model.safetensors, and each worker its events for "
+                            "TensorBoard, below tensorboard."},
                     {.name = "evaluate",
                      .value = "MODEL",
                      .doc = "Evaluates this safetensors file on the test set and exits."},
@@ -183,6 +187,14 @@ class WorkerProcess {
                                                           .report_interval = plan.report_interval},
                                          *model_, *batches_, evaluator_.get(), *client_, schedule,
                                          local_update_.get(), Clock::Real());
+    if (experiment_.output().tensorboard() && !run_dir_.empty()) {
+      log_ = std::make_unique<WorkerLog>(
+          Clock::Real(), Disk::Real(),
+          MetricsLog::Options{.event_directory = absl::StrCat(run_dir_, "/tensorboard/worker-", id_.value()),
+                              .source = EventSource::ThisProcess()},
+          plan.steps_per_epoch);
+      trainer_->set_on_report([this](const v1::Report& report) { return log_->OnReport(report); });
+    }
     if (VlogIsOn(1)) {
       trainer_->set_step_done([](Step step) { VLOG(1) << "step done step=" << step; });
     }
@@ -217,6 +229,7 @@ class WorkerProcess {
   std::unique_ptr<GrpcShardChannels> channels_;
   std::unique_ptr<ParameterClient> client_;
   std::unique_ptr<BatchSource> batches_;
+  std::unique_ptr<WorkerLog> log_;
   std::unique_ptr<Trainer> trainer_;
   bool abandoned_ = false;          // on the main thread: stopped before it had begun
   std::atomic<bool> begun_{false};  // whether all of the above is there

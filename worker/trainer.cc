@@ -226,6 +226,9 @@ void Trainer::Report(Step step) {
   report.set_bytes_pulled(client_.traffic().bytes_pulled - tally_.before.bytes_pulled);
   client_.Send(report);
   tally_ = Tally{.since = now, .before = client_.traffic()};
+  if (on_report_ == nullptr) return;
+  if (const absl::Status status = on_report_(report); !status.ok())
+    client_.End({.code = kExitStorage, .message = std::string(status.message())});
 }
 
 void Trainer::Finish() {

@@ -48,6 +48,9 @@ class Trainer {
   // An ending with a code other than 0 is passed on to all.
   using Finished = absl::AnyInvocable<Ending(std::span<const float> buffers)>;
 
+  // This worker's own report, after it has been sent. An error, of the disk say, ends the run.
+  using OnReport = absl::AnyInvocable<absl::Status(const v1::Report& report)>;
+
   Trainer(Options options, Model& model, BatchSource& batches, Evaluator* evaluator, ParameterClient& client,
           std::shared_ptr<const SyncSchedule> schedule, LocalUpdate* local_update, Clock& clock);
 
@@ -56,6 +59,7 @@ class Trainer {
   void Start(Finished finished);
 
   void set_step_done(StepDone step_done) { step_done_ = std::move(step_done); }
+  void set_on_report(OnReport on_report) { on_report_ = std::move(on_report); }
 
  private:
   // Sums since the last report; times in seconds.
@@ -95,6 +99,7 @@ class Trainer {
   Clock& clock_;
   GradientPusher pusher_;
   StepDone step_done_;
+  OnReport on_report_;
   Finished finished_;
 
   std::map<Version, Step> pulling_;      // pulls under way, and the step after whose gradient each is awaited

@@ -70,9 +70,25 @@ class PosixDisk : public Disk {
   }
 
   absl::StatusOr<std::unique_ptr<WritableFile>> Create(const std::string& path) override {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0) return ErrnoStatus(errno, path, "create");
-    return std::make_unique<PosixFile>(path, fd);
+    return Open(path, O_TRUNC);
+  }
+
+  absl::StatusOr<std::unique_ptr<WritableFile>> CreateNew(const std::string& path) override {
+    return Open(path, O_EXCL);
+  }
+
+  absl::Status MakeDirectories(const std::string& path) override {
+    constexpr char kWhat[] = "make the folder";
+    for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+      const std::string prefix = path.substr(0, end);
+      // Where a folder is there already, a read-only file system may say EROFS or EACCES in place of EEXIST.
+      if (::mkdir(prefix.c_str(), 0777) != 0 && errno != EEXIST) {
+        const int error = errno;
+        if (!IsDirectory(prefix)) return ErrnoStatus(error, prefix, kWhat);
+      }
+      if (end == std::string::npos) break;
+    }
+    return IsDirectory(path) ? absl::OkStatus() : ErrnoStatus(ENOTDIR, path, kWhat);
   }
 
   absl::Status Rename(const std::string& from, const std::string& to) override {
@@ -94,6 +110,19 @@ class PosixDisk : public Disk {
         result == 0 || errno == EINVAL ? absl::OkStatus() : ErrnoStatus(errno, path, "sync");
     ::close(fd);
     return status;
+  }
+
+ private:
+  static absl::StatusOr<std::unique_ptr<WritableFile>> Open(const std::string& path, int how) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644);
+    if (fd < 0 && errno == EEXIST) return absl::AlreadyExistsError(absl::StrCat(path, ": is there already"));
+    if (fd < 0) return ErrnoStatus(errno, path, "create");
+    return std::make_unique<PosixFile>(path, fd);
+  }
+
+  static bool IsDirectory(const std::string& path) {
+    struct stat info;
+    return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
   }
 };
 

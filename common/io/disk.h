@@ -30,6 +30,10 @@ class Disk {
   virtual absl::StatusOr<std::string> ReadFile(const std::string& path) = 0;
   // Creates `path`, or empties it.
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> Create(const std::string& path) = 0;
+  // Creates `path`. AlreadyExists: it is there, and stays as it is.
+  virtual absl::StatusOr<std::unique_ptr<WritableFile>> CreateNew(const std::string& path) = 0;
+  // Makes the folder `path` and those above it where they are missing.
+  virtual absl::Status MakeDirectories(const std::string& path) = 0;
   virtual absl::Status Rename(const std::string& from, const std::string& to) = 0;
   virtual absl::Status Remove(const std::string& path) = 0;
   virtual absl::Status SyncDirectory(const std::string& path) = 0;

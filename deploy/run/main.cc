@@ -17,6 +17,8 @@
 #include "common/version.h"
 #include "deploy/run/initial_weights.h"
 #include "deploy/run/launch.h"
+#include "deploy/run/page/report_page.h"
+#include "deploy/run/page/run_record.h"
 #include "worker/data/cifar10.h"
 
 namespace ssd {
@@ -28,7 +30,7 @@ namespace {
 CommandLine Declare() {
   CommandLine line{
       .program = "ssd-run",
-      .usage = "[flags] experiment.yaml [more.yaml ...]",
+      .usage = "[flags] experiment.yaml [more.yaml ...] | --report RUN...",
       .description =
           "Trains on this machine: starts the servers and workers of an experiment as processes, "
           "shows their progress, and keeps logs, metrics and the model in a new folder, "
@@ -56,12 +58,22 @@ CommandLine Declare() {
        .value = "MODEL",
        .doc = "Evaluates a model file on the test set and exits. The experiment is the given one, or the "
               "config.resolved.yaml beside the model.",
-       .group = "Running"}};
+       .group = "Running"},
+      {.name = "report",
+       .doc = "Draws the runs whose folders are given, finished or not, on one HTML page, and exits.",
+       .group = "Looking at runs"},
+      {.name = "output",
+       .value = "FILE",
+       .doc = "Where the page goes; one that is there is replaced. Without it report.html, in the run's "
+              "folder, or of "
+              "several runs here.",
+       .group = "Looking at runs"}};
   line.examples = {
       "ssd-run --quickstart",
       "ssd-run deploy/experiments/cifar10_resnet20_ssd.yaml --set sync.k=8  # one option changed",
       "ssd-run --evaluate runs/quickstart/001/model.safetensors",
-      "ssd-run --print_config experiment.yaml  # what would run"};
+      "ssd-run --print_config experiment.yaml  # what would run",
+      "ssd-run --report runs/ssgd/001 runs/ssd/001 --output compared.html"};
   line.max_positional = -1;
   return line;
 }
@@ -135,12 +147,35 @@ int Evaluate(const ParsedFlags& flags) {
   return Fail(absl::StrCat(programs->worker, ": cannot be run: ", std::strerror(errno)), kExitUsage);
 }
 
+int Report(const ParsedFlags& flags) {
+  const absl::Status alone = flags.Excludes(
+      "report", {"set", "quickstart", "transport", "evaluate", "print_config", "validate_config"});
+  if (!alone.ok()) return Fail(std::string(alone.message()), kExitUsage);
+  if (flags.positional().empty())
+    return Fail("--report: no run given; name its folder, such as runs/quickstart/001", kExitUsage);
+  std::vector<RunRecord> runs;
+  for (const std::string& folder : flags.positional()) {
+    absl::StatusOr<RunRecord> run = ReadRunRecord(folder, Disk::Real());
+    if (!run.ok()) return Fail(std::string(run.status().message()), kExitUsage);
+    runs.push_back(*std::move(run));
+  }
+  LabelRuns(runs);
+  const std::string in_run = absl::StrCat(runs[0].folder, "/report.html");
+  const std::string path = flags.Value("output").value_or(runs.size() == 1 ? in_run : "report.html");
+  const absl::Status written = Disk::Real().WriteWhole(path, RenderReportPage(runs));
+  if (!written.ok()) return Fail(std::string(written.message()), kExitStorage);
+  return Print(absl::StrCat("report      ", path, "\n"));
+}
+
 int Main(int argc, char** argv) {
   const CommandLine line = Declare();
   const absl::StatusOr<ParsedFlags> flags = ParseFlags(line, argc, argv);
   if (!flags.ok()) return Fail(std::string(flags.status().message()), kExitUsage);
   if (flags->IsOn("help")) return Print(HelpText(line));
   if (flags->IsOn("version")) return Print(VersionText("ssd-run"));
+  if (flags->IsOn("report")) return Report(*flags);
+  if (flags->Has("output"))
+    return Fail("--output is where --report writes, and that is not given", kExitUsage);
   if (flags->Has("evaluate")) return Evaluate(*flags);
   if (flags->positional().empty() != flags->IsOn("quickstart")) {
     const bool nothing = flags->positional().empty();

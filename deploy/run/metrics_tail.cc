@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "absl/time/time.h"
+
 namespace ssd {
 namespace {
 
@@ -21,32 +23,63 @@ int64_t Integer(const nlohmann::json& object, const char* key) {
   return field != object.end() && field->is_number_integer() ? field->get<int64_t>() : 0;
 }
 
+double Time(const nlohmann::json& object) {
+  const auto field = object.find("ts");
+  absl::Time time;
+  std::string error;
+  if (field == object.end() || !field->is_string() ||
+      !absl::ParseTime("%Y-%m-%dT%H:%M:%E*S%Ez", field->get<std::string>(), &time, &error))
+    return std::numeric_limits<double>::quiet_NaN();
+  return absl::ToDoubleSeconds(time - absl::UnixEpoch());
+}
+
+StepTimes Times(const nlohmann::json& object) {
+  const auto field = object.find("time");
+  const nlohmann::json times = field == object.end() ? nlohmann::json() : *field;
+  return {.data = Real(times, "data"),
+          .compute = Real(times, "compute"),
+          .local_update = Real(times, "local_update"),
+          .push = Real(times, "push"),
+          .wait = Real(times, "wait")};
+}
+
 std::optional<MetricsRecord> Parse(const std::string& line) {
   const auto object = nlohmann::json::parse(line, /*callback=*/nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) return std::nullopt;
   const auto split = object.find("split");
   if (split == object.end() || !split->is_string()) return std::nullopt;
   if (*split == "start") {
-    return StartRecord{.steps = Integer(object, "steps"),
+    return StartRecord{.time = Time(object),
+                       .steps = Integer(object, "steps"),
                        .steps_per_epoch = Real(object, "steps_per_epoch"),
                        .global_batch = Integer(object, "global_batch")};
   }
   if (*split == "train") {
-    return TrainRecord{.step = Integer(object, "step"),
+    return TrainRecord{.time = Time(object),
+                       .elapsed = Real(object, "elapsed"),
+                       .step = Integer(object, "step"),
                        .epoch = Real(object, "epoch"),
                        .loss = Real(object, "loss"),
                        .accuracy = Real(object, "accuracy"),
                        .learning_rate = Real(object, "lr"),
+                       .samples = Integer(object, "samples"),
                        .samples_per_second = Real(object, "samples_per_second"),
-                       .wait_fraction = Real(object, "wait_fraction")};
+                       .wait_fraction = Real(object, "wait_fraction"),
+                       .bytes_pushed = Real(object, "bytes_pushed"),
+                       .bytes_pulled = Real(object, "bytes_pulled"),
+                       .step_times = Times(object)};
   }
   if (*split == "test") {
-    return TestRecord{.step = Integer(object, "step"),
+    return TestRecord{.time = Time(object),
+                      .elapsed = Real(object, "elapsed"),
+                      .step = Integer(object, "step"),
                       .epoch = Real(object, "epoch"),
                       .loss = Real(object, "loss"),
                       .accuracy = Real(object, "accuracy"),
                       .correct = Integer(object, "correct"),
-                      .total = Integer(object, "total")};
+                      .total = Integer(object, "total"),
+                      .bytes_pushed = Real(object, "bytes_pushed"),
+                      .bytes_pulled = Real(object, "bytes_pulled")};
   }
   return std::nullopt;
 }

@@ -4,13 +4,9 @@
 
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace ssd {
-
-// Makes `path` and the folders above it where they are missing. Errors as Disk's.
-absl::Status MakeDirectories(const std::string& path);
 
 // Makes and returns <directory>/<name>/NNN with the first free number from 001 on (four digits and more after
 // 999). mkdir decides, so two launchers at once never share a folder, and no run overwrites another's. Errors

@@ -77,6 +77,25 @@ TEST_F(DiskTest, AFolderIsNoFile) {
   EXPECT_FALSE(Exists("taken.partial"));
 }
 
+TEST_F(DiskTest, ANewFileIsNeverAnOldOne) {
+  ASSERT_OK(disk_.WriteWhole(Path("file"), "old"));
+  EXPECT_THAT(disk_.CreateNew(Path("file")).status(),
+              StatusIs(absl::StatusCode::kAlreadyExists, HasSubstr("file")));
+  EXPECT_THAT(disk_.ReadFile(Path("file")), IsOkAndHolds("old"));
+  EXPECT_OK(disk_.CreateNew(Path("other")).status());
+  EXPECT_TRUE(Exists("other"));
+}
+
+TEST_F(DiskTest, FoldersAreMadeWithThoseAboveThem) {
+  EXPECT_OK(disk_.MakeDirectories(Path("a/b//c/")));
+  EXPECT_TRUE(std::filesystem::is_directory(Path("a/b/c")));
+  EXPECT_OK(disk_.MakeDirectories(Path("a/b")));
+  ASSERT_OK(disk_.WriteWhole(Path("file"), ""));
+  EXPECT_THAT(disk_.MakeDirectories(Path("file")),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("file: cannot make the folder")));
+  EXPECT_FALSE(disk_.MakeDirectories(Path("file/below")).ok());
+}
+
 TEST_F(DiskTest, ContentMadePieceByPieceIsWhole) {
   ASSERT_OK(disk_.WriteWhole(Path("file"), [](WritableFile& file) {
     for (const char* piece : {"one ", "", "two"}) {

@@ -32,6 +32,8 @@ class MemoryDisk : public Disk {
     return found->second;
   }
   absl::StatusOr<std::unique_ptr<WritableFile>> Create(const std::string&) override { return ReadOnly(); }
+  absl::StatusOr<std::unique_ptr<WritableFile>> CreateNew(const std::string&) override { return ReadOnly(); }
+  absl::Status MakeDirectories(const std::string&) override { return ReadOnly(); }
   absl::Status Rename(const std::string&, const std::string&) override { return ReadOnly(); }
   absl::Status Remove(const std::string&) override { return ReadOnly(); }
   absl::Status SyncDirectory(const std::string&) override { return ReadOnly(); }

@@ -34,6 +34,16 @@ class MemoryDisk : public Disk {
     return std::make_unique<File>(this, path);
   }
 
+  absl::StatusOr<std::unique_ptr<WritableFile>> CreateNew(const std::string& path) override {
+    if (files.contains(path)) return absl::AlreadyExistsError(absl::StrCat(path, ": is there already"));
+    return Create(path);
+  }
+
+  absl::Status MakeDirectories(const std::string& path) override {
+    events.push_back(absl::StrCat("make directories ", path));
+    return absl::OkStatus();
+  }
+
   absl::Status Rename(const std::string& from, const std::string& to) override {
     events.push_back(absl::StrCat("rename ", from, " ", to));
     files[to] = files.at(from);

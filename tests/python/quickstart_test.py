@@ -77,7 +77,7 @@ class Quickstart(unittest.TestCase):
 
     def test_the_folder_holds_all_that_a_run_leaves(self):
         expected = {"config.resolved.yaml", "metrics.jsonl", "model.safetensors", "summary.json", "server-0.log",
-                    "server-1.log", "worker-0.log", "worker-1.log"}
+                    "server-1.log", "tensorboard", "worker-0.log", "worker-1.log"}
         self.assertEqual(set(os.listdir(self.directory)), expected)
         with open(os.path.join(self.directory, "metrics.jsonl")) as file:
             lines = [json.loads(line) for line in file]

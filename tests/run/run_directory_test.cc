@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "common/io/disk.h"
 #include "tests/run/temporary_directory.h"
 #include "tests/testing/status_matchers.h"
 
@@ -28,7 +29,7 @@ TEST(RunDirectoryTest, NumbersRiseFromOne) {
 
 TEST(RunDirectoryTest, AFileInTheWayIsNotOverwritten) {
   TemporaryDirectory directory;
-  ASSERT_OK(MakeDirectories(directory.File("name")));
+  ASSERT_OK(Disk::Real().MakeDirectories(directory.File("name")));
   Append(directory.File("name/001"), "precious");
   EXPECT_THAT(CreateRunDirectory(directory.path(), "name"), IsOkAndHolds(directory.File("name/002")));
   EXPECT_EQ(ReadWhole(directory.File("name/001")), "precious");

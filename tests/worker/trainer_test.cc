@@ -133,6 +133,21 @@ TEST(TrainerTest, AllReplicasStartFromWorker0sWeights) {
   for (const auto& model : run.models) EXPECT_THAT(model->weights_at_gradient[0], ElementsAre(1, 7, 1));
 }
 
+TEST(TrainerTest, AReportThatCannotBeKeptEndsTheRunForAll) {
+  TrainingRun run({.num_workers = 2, .schedule = Ssd(1, /*total=*/45)});
+  std::vector<uint64_t> steps;
+  run.cluster->trainer(1).set_on_report([&steps](const v1::Report& report) -> absl::Status {
+    steps.push_back(report.step());
+    return report.step() < 40 ? absl::OkStatus() : absl::ResourceExhaustedError("events: full");
+  });
+  run.Run();
+  EXPECT_THAT(steps, ElementsAre(20, 40));
+  ASSERT_TRUE(run.cluster->worker_endings[1].has_value());
+  EXPECT_EQ(run.cluster->worker_endings[1]->code, kExitStorage);
+  EXPECT_EQ(run.cluster->worker_endings[1]->message, "events: full");
+  EXPECT_EQ(run.codes()[0], kExitPeerLost) << "the shard has lost a worker";
+}
+
 TEST(TrainerTest, ReportsCountEverySampleOnce) {
   TrainingRun run({.num_workers = 3, .schedule = Ssd(1, /*total=*/45)});
   run.Run();
