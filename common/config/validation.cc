@@ -37,7 +37,6 @@ class Validator {
     if (Usable("name")) CheckName();
     if (Usable("optimizer.nesterov") && Usable("optimizer.momentum")) CheckNesterov();
     if (Usable("optimizer.schedule.kind") && Usable("optimizer.schedule.milestones")) CheckMilestones();
-    if (Usable("server.block_size")) CheckBlockSize();
     if (Usable("model.name") && Usable("cluster.servers") && Usable("server.block_size")) CheckServers();
     if (Usable("cluster.addresses")) CheckAddresses();
   }
@@ -81,12 +80,6 @@ class Validator {
         Refuse(path, ": milestones must rise");
       }
     }
-  }
-
-  void CheckBlockSize() {
-    if (experiment_.server().block_size() % 4 == 0) return;
-    Refuse("server.block_size", absl::StrCat(": got ", experiment_.server().block_size(),
-                                             " bytes, want a multiple of 4: a block holds whole floats"));
   }
 
   void CheckServers() {

@@ -9,6 +9,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/config/experiment.h"
+#include "common/config/json_schema.h"
+#include "common/config/reference.h"
 #include "common/exit_code.h"
 #include "common/flags.h"
 #include "common/io/disk.h"
@@ -41,6 +43,14 @@ CommandLine Declare() {
        .doc = "Prints all options with their values and origins, and exits.",
        .group = "Experiment"},
       {.name = "validate_config", .doc = "Checks the experiment and exits.", .group = "Experiment"},
+      {.name = "help_config",
+       .value = "SECTION",
+       .doc = "Explains the options of experiment files, or those of a section, and exits.",
+       .optional = true,
+       .group = "Experiment"},
+      {.name = "print_schema",
+       .doc = "Prints the JSON Schema of experiment files, for editors and validators, and exits.",
+       .group = "Experiment"},
       {.name = "quickstart",
        .doc = "Runs the built-in first experiment, about two minutes on two cores, with nothing to download.",
        .group = "Running"},
@@ -59,7 +69,8 @@ CommandLine Declare() {
       "ssd-run --quickstart",
       "ssd-run deploy/experiments/cifar10_resnet20_ssd.yaml --set sync.k=8  # one option changed",
       "ssd-run --evaluate runs/quickstart/001/model.safetensors",
-      "ssd-run --print_config experiment.yaml  # what would run"};
+      "ssd-run --print_config experiment.yaml  # what would run",
+      "ssd-run --help_config=sync  # the options of one section"};
   line.max_positional = -1;
   return line;
 }
@@ -139,6 +150,11 @@ int Main(int argc, char** argv) {
   if (!flags.ok()) return Fail(std::string(flags.status().message()), kExitUsage);
   if (flags->IsOn("help")) return Print(HelpText(line));
   if (flags->IsOn("version")) return Print(VersionText("ssd-run"));
+  if (flags->Has("help_config")) {
+    const absl::StatusOr<std::string> help = ConfigHelp(*flags->Value("help_config"));
+    return help.ok() ? Print(*help) : Fail(std::string(help.status().message()), kExitUsage);
+  }
+  if (flags->IsOn("print_schema")) return Print(ExperimentJsonSchema());
   if (flags->Has("evaluate")) return Evaluate(*flags);
   if (flags->positional().empty() != flags->IsOn("quickstart")) {
     const bool nothing = flags->positional().empty();
