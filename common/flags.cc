@@ -6,38 +6,31 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "common/logging.h"
 #include "common/status_macros.h"
 #include "common/suggestion.h"
+#include "common/wrapped_text.h"
 
 namespace ssd {
 namespace {
 
-constexpr size_t kHelpColumns = 100;
 constexpr size_t kDocIndent = 8;
 
 // The declared flags and those that every program has.
 std::vector<FlagSpec> AllFlags(const CommandLine& line) {
   std::vector<FlagSpec> flags = line.flags;
   flags.push_back({.name = "help", .doc = "Prints this text and exits.", .group = "About"});
-  flags.push_back({.name = "version", .doc = "Prints the version and exits.", .group = "About"});
+  flags.push_back({.name = "version",
+                   .doc = "Prints the versions of this program and its libraries, and exits.",
+                   .group = "About"});
   return flags;
 }
 
-// Appends `text`, broken between words, each line indented.
-void AppendWrapped(const std::string& text, size_t indent, std::string* out) {
-  size_t column = 0;
-  for (absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
-    if (column != 0 && column + 1 + word.size() > kHelpColumns) {
-      absl::StrAppend(out, "\n");
-      column = 0;
-    }
-    absl::StrAppend(out, column == 0 ? std::string(indent, ' ') : " ", word);
-    column += (column == 0 ? indent : 1) + word.size();
-  }
-  absl::StrAppend(out, "\n");
+// How the help shows a flag's value: "=FILE", "[=SECTION]", or nothing.
+std::string Argument(const FlagSpec& flag) {
+  if (flag.value.empty()) return "";
+  return flag.optional ? absl::StrCat("[=", flag.value, "]") : absl::StrCat("=", flag.value);
 }
 
 }  // namespace
@@ -91,6 +84,8 @@ class FlagParser {
       value = argument.substr(equals + 1);
     } else if (is_switch) {
       value = "true";
+    } else if (flag->optional) {
+      value = "";  // the next argument is not its own: --help_config experiment.yaml
     } else if (*next < arguments.size() && !absl::StartsWith(arguments[*next], "--")) {
       value = arguments[(*next)++];
     } else {
@@ -177,15 +172,14 @@ absl::StatusOr<ParsedFlags> ParseFlags(const CommandLine& line, int argc, const 
 
 std::string HelpText(const CommandLine& line) {
   std::string text = absl::StrCat("Usage: ", line.program, " ", line.usage, "\n\n");
-  AppendWrapped(line.description, 0, &text);
+  absl::StrAppend(&text, WrappedText(line.description, 0));
   std::string group;
   for (const FlagSpec& flag : AllFlags(line)) {
     const std::string heading = flag.group.empty() ? "Flags" : flag.group;
     if (heading != group) absl::StrAppend(&text, "\n", heading, ":\n");
     group = heading;
-    absl::StrAppend(&text, "  --", flag.name, flag.value.empty() ? "" : "=", flag.value,
-                    flag.repeated ? "  (may be repeated)" : "", "\n");
-    AppendWrapped(flag.doc, kDocIndent, &text);
+    absl::StrAppend(&text, "  --", flag.name, Argument(flag), flag.repeated ? "  (may be repeated)" : "",
+                    "\n", WrappedText(flag.doc, kDocIndent));
   }
   if (!line.examples.empty()) absl::StrAppend(&text, "\nExamples:\n");
   for (const std::string& example : line.examples) absl::StrAppend(&text, "  ", example, "\n");

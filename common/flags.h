@@ -8,8 +8,8 @@
 //   ASSIGN_OR_RETURN(const ParsedFlags flags, ParseFlags(line, argc, argv));
 //   if (flags.IsOn("help")) { std::fputs(HelpText(line).c_str(), stdout); return kExitDone; }
 //
-// Written --flag=value or --flag value; a switch (a flag without value) is --flag, --flag=true or
-// --flag=false. "--" ends the flags. --help (-h) and --version are there without being declared. Values in
+// Written --flag=value or --flag value (only --flag=value where the value may be left out); a switch (a flag
+// without value) is --flag, --flag=true or --flag=false. "--" ends the flags. --help (-h) and --version are there without being declared. Values in
 // which only the program sees a mistake are its own to check. Nothing here prints or exits. Pure functions
 // and a value type.
 #ifndef SSD_COMMON_FLAGS_H_
@@ -30,6 +30,7 @@ struct FlagSpec {
   std::string value{};    // what stands for its value in the help: "FILE"; empty: a switch
   std::string doc{};      // sentences
   bool repeated = false;  // may be given several times
+  bool optional = false;  // the value may be left out, and is then "": --help_config or --help_config=sync
   std::string group{};    // the heading it stands under in the help; flags of a group are declared together
 };
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs what is missing on Debian 12, builds everything and runs all tests: optimised with g++, then with clang under
-# the address and undefined behaviour sanitizers.
+# the address and undefined behaviour sanitizers, then what threads share under the thread sanitizer.
 #
-#   deploy/test.sh                       # both
+#   deploy/test.sh                       # all three
 #   deploy/test.sh --release-only        # without the sanitizers
-#   deploy/test.sh --asan-label server   # under the sanitizers only the tests of one folder of tests/
+#   deploy/test.sh --asan-label server   # under the address sanitizer only the tests of one folder of tests/
 #
 # SSD_DATA_DIR: folder of the binary CIFAR-10; tests that need it are skipped without. SSD_NO_SKIP=1: a skipped test fails.
 set -euo pipefail
@@ -62,4 +62,5 @@ run_tests release
 if ! $release_only; then
   export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1
   run_tests asan ${asan_label:+-L "^$asan_label\$"}
+  run_tests tsan
 fi

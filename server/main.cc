@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/config/experiment.h"
+#include "common/config/reference.h"
 #include "common/config/training_plan.h"
 #include "common/flags.h"
 #include "common/io/disk.h"
@@ -56,7 +57,11 @@ CommandLine Usage() {
                  .value = "N",
                  .doc = "2: a line for each block that a worker pushes; 1: no more than 0."},
                 {.name = "print_config", .doc = "Prints the resolved configuration and exits."},
-                {.name = "validate_config", .doc = "Checks the configuration and exits."}},
+                {.name = "validate_config", .doc = "Checks the configuration and exits."},
+                {.name = "help_config",
+                 .value = "SECTION",
+                 .doc = "Explains the options of experiment files, or those of a section, and exits.",
+                 .optional = true}},
       .examples = {"ssd-server --config experiment.yaml --shards 0",
                    "ssd-server --config experiment.yaml --shards 0-3 --set cluster.peer_timeout=2m"}};
 }
@@ -223,6 +228,10 @@ int Main(int argc, char** argv) {
   if (!flags.ok()) return Fail(kExitUsage, flags.status());
   if (flags->IsOn("help")) return std::fputs(HelpText(usage).c_str(), stdout), kExitDone;
   if (flags->IsOn("version")) return std::fputs(VersionText(usage.program).c_str(), stdout), kExitDone;
+  if (const std::optional<std::string> about = flags->Value("help_config"); about.has_value()) {
+    const absl::StatusOr<std::string> help = ConfigHelp(*about);
+    return help.ok() ? (std::fputs(help->c_str(), stdout), kExitDone) : Fail(kExitUsage, help.status());
+  }
   const absl::StatusOr<std::optional<int64_t>> verbosity = flags->Integer("verbosity", 0, 2);
   if (!verbosity.ok()) return Fail(kExitUsage, verbosity.status());
   SetVerbosity(static_cast<int>(verbosity->value_or(0)));

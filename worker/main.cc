@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/config/experiment.h"
+#include "common/config/reference.h"
 #include "common/config/resnet_plan.h"
 #include "common/config/training_plan.h"
 #include "common/flags.h"
@@ -65,7 +66,11 @@ CommandLine Usage() {
                      .value = "N",
                      .doc = "1 or 2: lines for each attempt to reach a server, step, pull and evaluation."},
                     {.name = "print_config", .doc = "Prints the resolved configuration and exits."},
-                    {.name = "validate_config", .doc = "Checks the configuration and exits."}},
+                    {.name = "validate_config", .doc = "Checks the configuration and exits."},
+                    {.name = "help_config",
+                     .value = "SECTION",
+                     .doc = "Explains the options of experiment files, or those of a section, and exits.",
+                     .optional = true}},
           .examples = {"ssd-worker --config experiment.yaml --worker 0 --run_dir runs/mine",
                        "ssd-worker --config experiment.yaml --evaluate model.safetensors"}};
 }
@@ -266,6 +271,10 @@ int Main(int argc, char** argv) {
   if (!flags.ok()) return fail(kExitUsage, flags.status());
   if (flags->IsOn("help")) return std::fputs(HelpText(usage).c_str(), stdout), kExitDone;
   if (flags->IsOn("version")) return std::fputs(VersionText(usage.program).c_str(), stdout), kExitDone;
+  if (const std::optional<std::string> about = flags->Value("help_config"); about.has_value()) {
+    const absl::StatusOr<std::string> help = ConfigHelp(*about);
+    return help.ok() ? (std::fputs(help->c_str(), stdout), kExitDone) : fail(kExitUsage, help.status());
+  }
   const absl::Status alone =
       flags->Excludes("evaluate", {"worker", "run_dir", "print_config", "validate_config"});
   if (!alone.ok()) return fail(kExitUsage, alone);

@@ -30,7 +30,6 @@ class Validator {
     if (Usable("name")) CheckName();
     if (Usable("optimizer.nesterov") && Usable("optimizer.momentum")) CheckNesterov();
     if (Usable("optimizer.schedule.kind") && Usable("optimizer.schedule.milestones")) CheckMilestones();
-    if (Usable("server.block_size")) CheckBlockSize();
     if (Usable("cluster.addresses")) CheckAddresses();
     if (Usable("model.weights_strict") && Usable("model.weights")) CheckWeightsStrict();
     const bool model_is_known = Usable("model.name") && Usable("model.block") && Usable("model.layers") &&
@@ -78,12 +77,6 @@ class Validator {
         Refuse(path, ": milestones must rise");
       }
     }
-  }
-
-  void CheckBlockSize() {
-    if (experiment_.server().block_size() % 4 == 0) return;
-    Refuse("server.block_size", absl::StrCat(": got ", experiment_.server().block_size(),
-                                             " bytes, want a multiple of 4: a block holds whole floats"));
   }
 
   void CheckWeightsStrict() {

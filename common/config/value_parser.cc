@@ -140,6 +140,11 @@ bool InRange(const v1::FieldRules& rules, double value) {
   return !rules.has_max() || value <= rules.max();
 }
 
+bool Fits(const v1::FieldRules& rules, int64_t value) {
+  return InRange(rules, static_cast<double>(value)) &&
+         (rules.multiple_of() == 0 || value % rules.multiple_of() == 0);
+}
+
 double Magnitude(const v1::TrainingTime& time) {
   return time.has_epochs() ? time.epochs() : static_cast<double>(time.iterations());
 }
@@ -171,8 +176,7 @@ absl::Status ParseValue(const Option& option, const std::string& text, bool quot
     }
     case FieldDescriptor::TYPE_INT64: {
       const auto read = rules.unit() == v1::UNIT_BYTES ? ReadBytes(text) : ReadNumber<int64_t>(text);
-      if (!read.value.has_value() || !InRange(rules, static_cast<double>(*read.value)))
-        return refused(read.hint);
+      if (!read.value.has_value() || !Fits(rules, *read.value)) return refused(read.hint);
       if (field->is_repeated()) {
         reflection.AddInt64(parent, field, *read.value);
       } else {

@@ -82,12 +82,19 @@ std::string AllowedRange(const Option& option) {
   const v1::FieldRules& rules = option.rules();
   const std::string min = FormatLimit(option, rules.min());
   const std::string max = FormatLimit(option, rules.max());
+  std::string range;
   if (rules.has_min() && rules.has_max()) {
-    return rules.above_min() ? absl::StrCat("above ", min, " and at most ", max)
-                             : absl::StrCat("from ", min, " to ", max);
+    range = rules.above_min() ? absl::StrCat("above ", min, " and at most ", max)
+                              : absl::StrCat("from ", min, " to ", max);
+  } else if (rules.has_min()) {
+    range = absl::StrCat(rules.above_min() ? "above " : "of at least ", min);
+  } else if (rules.has_max()) {
+    range = absl::StrCat("of at most ", max);
   }
-  if (rules.has_min()) return absl::StrCat(rules.above_min() ? "above " : "of at least ", min);
-  return rules.has_max() ? absl::StrCat("of at most ", max) : "";
+  if (rules.multiple_of() != 0) {
+    absl::StrAppend(&range, range.empty() ? "" : ", ", "a multiple of ", rules.multiple_of());
+  }
+  return range;
 }
 
 std::string WantedValue(const Option& option) {

@@ -9,6 +9,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/config/experiment.h"
+#include "common/config/json_schema.h"
+#include "common/config/reference.h"
 #include "common/exit_code.h"
 #include "common/flags.h"
 #include "common/io/disk.h"
@@ -45,6 +47,14 @@ CommandLine Declare() {
        .doc = "Prints all options with their values and origins, and exits.",
        .group = "Experiment"},
       {.name = "validate_config", .doc = "Checks the experiment and exits.", .group = "Experiment"},
+      {.name = "help_config",
+       .value = "SECTION",
+       .doc = "Explains the options of experiment files, or those of a section, and exits.",
+       .optional = true,
+       .group = "Experiment"},
+      {.name = "print_schema",
+       .doc = "Prints the JSON Schema of experiment files, for editors and validators, and exits.",
+       .group = "Experiment"},
       {.name = "quickstart",
        .doc = "Runs the built-in first experiment, about two minutes on two cores, with nothing to download.",
        .group = "Running"},
@@ -73,7 +83,8 @@ CommandLine Declare() {
       "ssd-run deploy/experiments/cifar10_resnet20_ssd.yaml --set sync.k=8  # one option changed",
       "ssd-run --evaluate runs/quickstart/001/model.safetensors",
       "ssd-run --print_config experiment.yaml  # what would run",
-      "ssd-run --report runs/ssgd/001 runs/ssd/001 --output compared.html"};
+      "ssd-run --report runs/ssgd/001 runs/ssd/001 --output compared.html",
+      "ssd-run --help_config=sync  # the options of one section"};
   line.max_positional = -1;
   return line;
 }
@@ -176,6 +187,11 @@ int Main(int argc, char** argv) {
   if (flags->IsOn("report")) return Report(*flags);
   if (flags->Has("output"))
     return Fail("--output is where --report writes, and that is not given", kExitUsage);
+  if (flags->Has("help_config")) {
+    const absl::StatusOr<std::string> help = ConfigHelp(*flags->Value("help_config"));
+    return help.ok() ? Print(*help) : Fail(std::string(help.status().message()), kExitUsage);
+  }
+  if (flags->IsOn("print_schema")) return Print(ExperimentJsonSchema());
   if (flags->Has("evaluate")) return Evaluate(*flags);
   if (flags->positional().empty() != flags->IsOn("quickstart")) {
     const bool nothing = flags->positional().empty();

@@ -24,7 +24,12 @@ const CommandLine& Line() {
                  .doc = "Changes one option.",
                  .repeated = true,
                  .group = "Configuration"},
-                {.name = "print_config", .doc = "Prints the resolved file.", .group = "Configuration"}},
+                {.name = "print_config", .doc = "Prints the resolved file.", .group = "Configuration"},
+                {.name = "help_config",
+                 .value = "SECTION",
+                 .doc = "Explains options.",
+                 .optional = true,
+                 .group = "Configuration"}},
       .examples = {"ssd-test --id 0 a.yaml"},
       .max_positional = 1};
   return line;
@@ -62,6 +67,14 @@ TEST(FlagsTest, ASwitchTakesNoValueOrTrueOrFalse) {
   EXPECT_FALSE(off->IsOn("print_config"));
   EXPECT_TRUE(off->Has("print_config"));
   EXPECT_THAT(Parse({"--print_config", "true"})->positional(), ElementsAre("true"));
+}
+
+TEST(FlagsTest, AnOptionalValueFollowsAnEqualsSignOrIsEmpty) {
+  EXPECT_THAT(Parse({"--help_config=sync"})->Value("help_config"), Optional(std::string("sync")));
+  const absl::StatusOr<ParsedFlags> flags = Parse({"--help_config", "a.yaml"});
+  ASSERT_OK(flags);
+  EXPECT_THAT(flags->Value("help_config"), Optional(std::string()));
+  EXPECT_THAT(flags->positional(), ElementsAre("a.yaml"));
 }
 
 TEST(FlagsTest, TwoDashesEndTheFlags) {
@@ -128,12 +141,14 @@ Configuration:
         Changes one option.
   --print_config
         Prints the resolved file.
+  --help_config[=SECTION]
+        Explains options.
 
 About:
   --help
         Prints this text and exits.
   --version
-        Prints the version and exits.
+        Prints the versions of this program and its libraries, and exits.
 
 Examples:
   ssd-test --id 0 a.yaml

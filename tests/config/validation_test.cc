@@ -47,13 +47,6 @@ TEST(ValidationTest, NesterovNeedsMomentum) {
   EXPECT_THAT(ErrorsOf("optimizer: {nesterov: false, momentum: 0}"), IsEmpty());
 }
 
-TEST(ValidationTest, BlocksHoldWholeFloats) {
-  EXPECT_THAT(
-      ErrorsOf("server: {block_size: 4098}"),
-      ElementsAre("a.yaml:1:10: server.block_size: got 4098 bytes, want a multiple of 4: a block holds whole "
-                  "floats"));
-}
-
 TEST(ValidationTest, NoServerIsLeftWithoutABlock) {
   // ResNet-20 has 269,722 parameters, 1,078,888 bytes: 66 blocks of 16 KiB, the last one not full.
   EXPECT_THAT(ErrorsOf("cluster: {servers: 66}"), IsEmpty());

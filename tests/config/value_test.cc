@@ -52,7 +52,7 @@ TEST(ValueTest, WhatIsWrittenIsWhatIsSet) {
       {"server.block_size", "4096", "4KiB"},
       {"server.block_size", "64KiB", "64KiB"},
       {"server.block_size", "1MiB", "1MiB"},
-      {"server.block_size", "12345", "12345"},
+      {"server.block_size", "12344", "12344"},
       {"server.block_size", "auto", "auto"},
       {"sync.local.alpha", "auto", "auto"},
       {"sync.local.alpha", "0", "0"},
@@ -75,7 +75,8 @@ TEST(ValueTest, ARefusalNamesWhatWasSeenAndWhatIsWanted) {
   const std::string lr = ", want a number above 0 and at most 1000";
   const std::string length = ", want a length of training such as 10ep or 500it, above 0";
   const std::string time = ", want a time such as 30s, 500ms, 5m or 2h, from 1s to 604800s";
-  const std::string size = ", want a size in bytes such as 65536, 64KiB or 1MiB, from 4KiB to 8MiB, or auto";
+  const std::string size =
+      ", want a size in bytes such as 65536, 64KiB or 1MiB, from 4KiB to 8MiB, a multiple of 4, or auto";
   const std::string seed = ", want a whole number from 0 to 18446744073709551615";
   const std::string octal = "; a leading 0 means octal to some: write ";
   const struct {
@@ -133,6 +134,7 @@ TEST(ValueTest, ARefusalNamesWhatWasSeenAndWhatIsWanted) {
       {"cluster.peer_timeout", "200h", "got \"200h\"" + time},
       {"server.block_size", "64KB", "got \"64KB\"" + size + "; the units are KiB, MiB and GiB"},
       {"server.block_size", "1GiB", "got \"1GiB\"" + size},
+      {"server.block_size", "4098", "got \"4098\"" + size},  // a block holds whole floats
       {"server.block_size", "9223372036854775807GiB", "got \"9223372036854775807GiB\"" + size},
       {"data.path", "a\nb", "got \"a\\nb\", want text; it holds the control character 0x0a"},
       {"data.path", "\xFF", "got \"\\377\", want text; it holds the byte 0xff, which is not UTF-8"},

@@ -180,6 +180,8 @@ TEST_F(LaunchTest, WrongCommandLinesEndWithTwoAndSayWhatIsRight) {
   EXPECT_EQ(Run("--quickstart --set sync.kk=2"), 2);
   EXPECT_THAT(err_, HasSubstr("sync.kk"));
   EXPECT_EQ(Run("--quickstart other.yaml"), 2);
+  EXPECT_EQ(Run("--help_config=snyc"), 2);
+  EXPECT_THAT(err_, HasSubstr("did you mean \"sync\"?"));
   EXPECT_FALSE(std::filesystem::exists(directory_.File("runs")));
 }
 
@@ -188,6 +190,12 @@ TEST_F(LaunchTest, QuestionsAreAnsweredOnStandardOutput) {
   EXPECT_THAT(out_, HasSubstr("--validate_config"));
   EXPECT_EQ(Run("--version"), 0);
   EXPECT_THAT(out_, AllOf(HasSubstr("ssd-run "), HasSubstr("gRPC 1.")));
+  EXPECT_EQ(Run("--help_config"), 0);
+  EXPECT_THAT(out_, HasSubstr("\n  optimizer.lr\n        number, above 0 and at most 1000; default 0.1\n"));
+  EXPECT_EQ(Run("--help_config=sync.k"), 0);
+  EXPECT_THAT(out_, Not(HasSubstr("optimizer.lr")));
+  EXPECT_EQ(Run("--print_schema"), 0);
+  EXPECT_TRUE(nlohmann::json::accept(out_));
   EXPECT_EQ(Run("--quickstart --print_config --set sync.k=8"), 0);
   EXPECT_THAT(out_, HasSubstr("k: 8  # --set"));
   EXPECT_EQ(Run("--quickstart --validate_config"), 0);

@@ -14,25 +14,39 @@
 
 namespace ssd::testing {
 
-// One stream: the worker's channel and the shard's sink. Frames wait in the executor; each end checks, when a
-// frame arrives, that the other has not gone.
+// One stream: the worker's channel and the shard's sink. Frames wait in the receiver's executor; each end
+// checks, when a frame arrives, that the other has not gone.
+//
+// The shard's side is used by tasks of the shard's executor, the worker's by those of the worker's; the two
+// may be one.
 class InProcessStream : public std::enable_shared_from_this<InProcessStream> {
  public:
-  InProcessStream(ShardId id, Shard& shard, ShardChannel::Listener& listener, Executor& executor)
-      : id_(id), listener_(&listener), executor_(executor), sink_(*this), session_(&shard.Open(sink_)) {}
+  static std::shared_ptr<InProcessStream> Open(ShardId id, Shard& shard, Executor& shard_executor,
+                                               ShardChannel::Listener& listener, Executor& worker_executor) {
+    const auto stream = std::make_shared<InProcessStream>(id, shard_executor, listener, worker_executor);
+    shard_executor.Post([stream, &shard] { stream->session_ = &shard.Open(stream->sink_); });
+    return stream;
+  }
+  InProcessStream(ShardId id, Executor& shard_executor, ShardChannel::Listener& listener,
+                  Executor& worker_executor)
+      : id_(id),
+        listener_(&listener),
+        shard_executor_(shard_executor),
+        worker_executor_(worker_executor),
+        sink_(*this) {}
 
   void ToShard(WorkerFrame frame) {
-    executor_.Post([self = shared_from_this(), frame = std::move(frame)]() mutable {
+    shard_executor_.Post([self = shared_from_this(), frame = std::move(frame)]() mutable {
       if (self->session_ != nullptr) self->session_->OnFrame(std::move(frame), [] {});
     });
   }
   void HalfClose() {
-    executor_.Post([self = shared_from_this()] { self->EndSession(absl::OkStatus()); });
+    shard_executor_.Post([self = shared_from_this()] { self->EndSession(absl::OkStatus()); });
   }
   // The worker has gone without a word.
   void Detach() {
     listener_ = nullptr;
-    executor_.Post(
+    shard_executor_.Post(
         [self = shared_from_this()] { self->EndSession(absl::UnavailableError("the worker has gone")); });
   }
 
@@ -41,15 +55,15 @@ class InProcessStream : public std::enable_shared_from_this<InProcessStream> {
     explicit Sink(InProcessStream& stream) : stream(stream) {}
     void Send(ServerFrame frame) override {
       if (closed) return;
-      stream.executor_.Post([self = stream.shared_from_this(), frame = std::move(frame)]() mutable {
+      stream.worker_executor_.Post([self = stream.shared_from_this(), frame = std::move(frame)]() mutable {
         if (self->listener_ != nullptr) self->listener_->OnFrame(self->id_, std::move(frame));
       });
     }
     void Close(const absl::Status& status) override {
       if (closed) return;
       closed = true;
-      stream.executor_.Post([self = stream.shared_from_this(), status] {
-        self->EndSession(status);
+      stream.shard_executor_.Post([self = stream.shared_from_this(), status] { self->EndSession(status); });
+      stream.worker_executor_.Post([self = stream.shared_from_this(), status] {
         if (self->listener_ != nullptr) std::exchange(self->listener_, nullptr)->OnClosed(self->id_, status);
       });
     }
@@ -66,10 +80,11 @@ class InProcessStream : public std::enable_shared_from_this<InProcessStream> {
   }
 
   const ShardId id_;
-  ShardChannel::Listener* listener_;
-  Executor& executor_;
-  Sink sink_;
-  Session* session_;
+  ShardChannel::Listener* listener_;  // the worker's side; null: gone
+  Executor& shard_executor_;
+  Executor& worker_executor_;
+  Sink sink_;                   // the shard's side
+  Session* session_ = nullptr;  // the shard's side; null: not yet, or no more
 };
 
 // What a test sees of the frames as they are sent. Either may be empty.
@@ -80,6 +95,23 @@ struct FrameTap {
 // Where the frames of the next stream wait; none: in the executor of all else.
 using StreamExecutors = std::function<Executor&()>;
 
+class InProcessChannel : public ShardChannel {
+ public:
+  InProcessChannel(ShardId shard, std::shared_ptr<InProcessStream> stream, const FrameTap& tap)
+      : shard_(shard), stream_(std::move(stream)), tap_(tap) {}
+  ~InProcessChannel() override { stream_->Detach(); }
+  void Send(WorkerFrame frame) override {
+    if (tap_.to_shard) tap_.to_shard(shard_, frame);
+    stream_->ToShard(std::move(frame));
+  }
+  void HalfClose() override { stream_->HalfClose(); }
+
+ private:
+  const ShardId shard_;
+  const std::shared_ptr<InProcessStream> stream_;
+  const FrameTap& tap_;
+};
+
 class InProcessChannels : public ShardChannelFactory {
  public:
   InProcessChannels(std::vector<Shard*> shards, Executor& executor, FrameTap tap = {},
@@ -88,28 +120,11 @@ class InProcessChannels : public ShardChannelFactory {
 
   std::unique_ptr<ShardChannel> Open(ShardId shard, ShardChannel::Listener& listener) override {
     Executor& executor = streams_ ? streams_() : executor_;
-    return std::make_unique<Channel>(
-        shard, std::make_shared<InProcessStream>(shard, *shards_[shard.value()], listener, executor), tap_);
+    return std::make_unique<InProcessChannel>(
+        shard, InProcessStream::Open(shard, *shards_[shard.value()], executor, listener, executor), tap_);
   }
 
  private:
-  class Channel : public ShardChannel {
-   public:
-    Channel(ShardId shard, std::shared_ptr<InProcessStream> stream, const FrameTap& tap)
-        : shard_(shard), stream_(std::move(stream)), tap_(tap) {}
-    ~Channel() override { stream_->Detach(); }
-    void Send(WorkerFrame frame) override {
-      if (tap_.to_shard) tap_.to_shard(shard_, frame);
-      stream_->ToShard(std::move(frame));
-    }
-    void HalfClose() override { stream_->HalfClose(); }
-
-   private:
-    const ShardId shard_;
-    const std::shared_ptr<InProcessStream> stream_;
-    const FrameTap& tap_;
-  };
-
   const std::vector<Shard*> shards_;
   Executor& executor_;
   const FrameTap tap_;
