@@ -67,9 +67,14 @@ std::vector<std::string> ModelNames() {
 }
 
 absl::StatusOr<std::unique_ptr<Model>> MakeModel(absl::string_view name, const ModelOptions& options) {
+  return MakeModel(name, options, MakeCpuDevice);
+}
+
+absl::StatusOr<std::unique_ptr<Model>> MakeModel(absl::string_view name, const ModelOptions& options,
+                                                 DeviceFactory make_device) {
   ASSIGN_OR_RETURN(Network network, MakeNetwork(name, options));
   try {
-    return std::make_unique<Sequential>(std::move(network), MakeCpuDevice(options.threads));
+    return std::make_unique<Sequential>(std::move(network), make_device(options.threads));
   } catch (const std::exception&
                error) {  // std::bad_alloc or oneDNN's: both mean that the shapes are too large here
     return absl::ResourceExhaustedError(absl::StrCat(name, " with batch size ", options.batch_size,

@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "models/batch.h"
+#include "models/device.h"
 #include "models/model.h"
 
 namespace ssd {
@@ -28,6 +30,11 @@ std::vector<std::string> ModelNames();
 // InvalidArgument: an unknown name, or an option out of range. ResourceExhausted: no memory for this batch
 // size.
 absl::StatusOr<std::unique_ptr<Model>> MakeModel(absl::string_view name, const ModelOptions& options);
+
+// The same on a device of the caller's, which is made for that number of threads.
+using DeviceFactory = absl::FunctionRef<std::unique_ptr<Device>(int threads)>;
+absl::StatusOr<std::unique_ptr<Model>> MakeModel(absl::string_view name, const ModelOptions& options,
+                                                 DeviceFactory make_device);
 
 // The layout of the same model, without its memory. Errors as above.
 absl::StatusOr<ModelLayout> LayoutOf(absl::string_view name, const ImageShape& image, int64_t classes);
