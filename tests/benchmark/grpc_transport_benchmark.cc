@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/logging.h"
 #include "common/wire/grpc_frame.h"
 #include "tests/benchmark/grpc_transport.h"
 #include "tests/benchmark/tcp_stream.h"
@@ -94,6 +95,7 @@ BENCHMARK(Pull)->ArgName("workers")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchma
 
 int main(int argc, char** argv) {
   ssd::QuietGrpc();
+  ssd::SetMinLogSeverity(ssd::LogSeverity::kWarning);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();

@@ -31,7 +31,7 @@ import contenders
 import tables
 
 
-def machine():
+def machine(options):
     """What the figures depend on, beside the contenders' versions."""
     with open("/proc/cpuinfo") as file:
         lines = file.read().splitlines()
@@ -39,8 +39,10 @@ def machine():
              for key in ("model name", "flags")}
     commit = subprocess.run(["git", "-C", contenders.ROOT, "rev-parse", "--short", "HEAD"], capture_output=True,
                             text=True, check=False).stdout.strip()
+    ours = subprocess.run([options.bin / "ssd-run", "--version"], capture_output=True, text=True, check=True)
     return {"cpu": facts["model name"], "cores": len(os.sched_getaffinity(0)), "avx2": "avx2" in facts["flags"].split(),
-            "system": platform.platform(), "commit": commit or "unknown"}
+            "system": platform.platform(), "commit": commit or "unknown",
+            "ours": ", ".join(line.strip() for line in ours.stdout.splitlines())}
 
 
 def free_port():
@@ -102,7 +104,7 @@ TABLES = {
 
 def measure(options, starters, rounds, path):
     """Measures the rounds that are missing in the file, and returns all that it then holds."""
-    saved = {"machine": machine(), "versions": [], "rounds": []}
+    saved = {"machine": machine(options), "versions": [], "rounds": []}
     if path.exists() and not options.fresh:
         found = json.loads(path.read_text())
         if len(found["rounds"]) < rounds and found["machine"] != saved["machine"]:
@@ -158,7 +160,7 @@ def main():
     report = tables.Report(saved["rounds"])
     tell(report)
     facts = saved["machine"]
-    print(f"\n{facts['cpu']}, {facts['cores']} cores, {facts['system']}; commit {facts['commit']}; "
+    print(f"\n{facts['cpu']}, {facts['cores']} cores, {facts['system']}; {facts['ours']}; commit {facts['commit']}; "
           + "; ".join(saved["versions"] + [f"medians of {len(saved['rounds'])} rounds"]))
     if options.smoke:
         return 0

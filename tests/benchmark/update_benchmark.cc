@@ -117,19 +117,26 @@ struct LocalCase {
   int apply_arrays;
   int install_arrays;
 };
+// Each comment: what a step reads; writes | what a pull reads; writes.
 constexpr LocalCase kLocalCases[] = {
-    {"sgd", LocalUpdateOptions::Kind::kSgd, 3, 2},            // g, x; x         | pulled; x
-    {"glu", LocalUpdateOptions::Kind::kGlu, 4, 4},            // g, G, x; x      | pulled, last; x, G
-    {"momentum", LocalUpdateOptions::Kind::kMomentum, 5, 2},  // g, u, x; u, x   | pulled; x
+    {"sgd", LocalUpdateOptions::Kind::kSgd, 3, 2},                   // g, x; x           | pulled; x
+    {"glu", LocalUpdateOptions::Kind::kGlu, 4, 4},                   // g, G, x; x        | pulled, last; x, G
+    {"momentum", LocalUpdateOptions::Kind::kMomentum, 5, 2},         // g, u, x; u, x     | pulled; x
+    {"glu_velocity", LocalUpdateOptions::Kind::kGluVelocity, 5, 5},  // g, u, x; u, x     | pulled, x, u; x, u
+    {"glu_momentum", LocalUpdateOptions::Kind::kGluMomentum, 5, 4},  // g, v, x; v, x     | pulled, last; x, v
+    {"glu_prototype", LocalUpdateOptions::Kind::kGluPrototype, 4, 2},  // g, snapshot, x; x | pulled; x
+    {"dc_local", LocalUpdateOptions::Kind::kDcLocal, 4, 2},            // g, last, x; x     | pulled; x
 };
 
-// The delay stage from its first step on, and no warm-up.
+// The delay stage, after the pull of version 0.
 class LocalWorker {
  public:
   explicit LocalWorker(LocalUpdateOptions::Kind kind)
       : update_({.kind = kind, .weight_decay = 1e-4}, Blocks(),
                 std::make_shared<SyncSchedule>(SyncScheduleOptions{.total_steps = int64_t{1} << 40}),
-                std::make_shared<LearningRate>(LearningRateOptions{.base = 1e-3})) {}
+                std::make_shared<LearningRate>(LearningRateOptions{.base = 1e-3})) {
+    Install(Version(0), Buffer::Copy(Values()));
+  }
 
   void Apply(ssd::Step step) {
     for (const Block& block : Blocks().blocks()) {
@@ -163,7 +170,6 @@ void Apply(benchmark::State& state, const LocalCase& local) {
 void Install(benchmark::State& state, const LocalCase& local) {
   LocalWorker worker(local.kind);
   const Buffer pulled[2] = {Buffer::Copy(Values()), Buffer::Copy(Values())};
-  worker.Install(Version(0), pulled[0]);
   Version version(4);
   for ([[maybe_unused]] auto _ : state) {
     worker.Install(version, pulled[version.value() / 4 % 2]);
