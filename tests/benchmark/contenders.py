@@ -54,7 +54,10 @@ class Program:
         return json.loads(line)
 
     def stop(self):
-        self.process.stdin.close()
+        try:
+            self.process.stdin.close()
+        except OSError:
+            pass  # it has ended before it read all
         try:
             self.process.wait(timeout=20)
         except subprocess.TimeoutExpired:
