@@ -49,9 +49,14 @@ absl::StatusOr<ResNetSpec> Named(absl::string_view name) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Model>> MakeModel(const ResNetSpec& spec, const ModelOptions& options) {
+  return MakeModel(spec, options, MakeCpuDevice);
+}
+
+absl::StatusOr<std::unique_ptr<Model>> MakeModel(const ResNetSpec& spec, const ModelOptions& options,
+                                                 DeviceFactory make_device) {
   ASSIGN_OR_RETURN(Network network, MakeNetwork(spec, options));
   try {
-    return std::make_unique<Sequential>(std::move(network), MakeCpuDevice(options.threads));
+    return std::make_unique<Sequential>(std::move(network), make_device(options.threads));
   } catch (const std::exception&
                error) {  // std::bad_alloc or oneDNN's: both mean that the shapes are too large here
     return absl::ResourceExhaustedError(absl::StrCat("the model with batch size ", options.batch_size,

@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/resnet_spec.h"
 #include "models/batch.h"
+#include "models/device.h"
 #include "models/model.h"
 
 namespace ssd {
@@ -26,6 +28,11 @@ struct ModelOptions {
 // InvalidArgument: a specification or an option out of range. ResourceExhausted: no memory for this batch
 // size.
 absl::StatusOr<std::unique_ptr<Model>> MakeModel(const ResNetSpec& spec, const ModelOptions& options);
+
+// The same on a device of the caller's, which is made for that number of threads.
+using DeviceFactory = absl::FunctionRef<std::unique_ptr<Device>(int threads)>;
+absl::StatusOr<std::unique_ptr<Model>> MakeModel(const ResNetSpec& spec, const ModelOptions& options,
+                                                 DeviceFactory make_device);
 
 // What there is to know of a model before it is made.
 struct ModelOutline {

@@ -8,6 +8,23 @@
 
 namespace ssd {
 
+// oneDNN's three primitives of a convolution, described: which implementation, and in which layout of weights.
+struct ConvolutionDescriptions {
+  ConvolutionDescriptions(const CpuRuntime& runtime, const ConvolutionShape& shape, bool input_gradient);
+
+  // Their arguments, for Run: x, weights, y; dy, weights, dx; x, dy, dweights. Weights are as the primitive likes them.
+  Primitive MakeForward(CpuRuntime& runtime) const;
+  Primitive MakeBackwardData(CpuRuntime& runtime) const;  // REQUIRES: input_gradient
+  Primitive MakeBackwardWeights(CpuRuntime& runtime) const;
+
+  dnnl::memory::desc x;
+  dnnl::memory::desc y;
+  dnnl::memory::desc plain_weights;  // as they lie in the flat vector
+  dnnl::convolution_forward::primitive_desc forward;
+  std::optional<dnnl::convolution_backward_data::primitive_desc> backward_data;  // with input_gradient
+  dnnl::convolution_backward_weights::primitive_desc backward_weights;
+};
+
 // `runtime` outlives it.
 class CpuConvolution final : public Convolution {
  public:

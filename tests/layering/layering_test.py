@@ -30,7 +30,7 @@ RULES = [
     (r"", r"grpc(pp)?/|.*\.grpc\.pb\.h", GRPC_FILES, "gRPC stays in common/wire/grpc_* and the adapters named *grpc*"),
     (r"", r"(common/wire|server|worker)/\w*grpc\w*\.h", GRPC_FILES + r"|(server|worker)/main\.cc",
      "what includes gRPC is for adapters and main"),
-    (r"", r"(oneapi/)?dnnl", r"models/cpu/.*", "oneDNN stays in models/cpu"),
+    (r"", r"(oneapi/)?dnnl", r"models/cpu/.*|tests/benchmark/onednn_\w+\.cc", "oneDNN stays in models/cpu"),
     (r"", r"models/(cpu|cuda)/", r"models/.*|tests/.*", "layers speak to Device only; models/ chooses one"),
     (r"", r"cud(a|nn)\w*\.h|cublas\w*\.h|cuda/", r"models/cuda/.*", "CUDA stays in models/cuda"),
     (r"", r"yaml-cpp/", r"common/config/.*", "yaml-cpp stays in common/config"),
@@ -85,6 +85,7 @@ GOOD = {
     "worker/grpc_shard_channel.h": "#include <grpc/grpc.h>\n",
     "deploy/run/main.cc": '#include "worker/data/cifar10.h"\n',
     "tests/integration/grpc_test.cc": '#include "server/grpc_server.h"\n#include "tests/x.h"\n',
+    "tests/benchmark/onednn_device.cc": "#include <dnnl.hpp>\n",
     "docs/note.cc": '#include "server/of_no_interest.h"\n#include <grpcpp/grpcpp.h>\n',
 }
 BAD = [
