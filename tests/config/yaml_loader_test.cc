@@ -108,8 +108,12 @@ TEST(YamlLoaderTest, AnUnknownKeyComesWithAdvice) {
       {"epochs: 10", "a.yaml:1:1: unknown key \"epochs\"; did you mean \"training.duration\"?"},
       {"training: {epochs: 10}", "a.yaml:1:12: unknown key \"training.epochs\"; did you mean \"duration\"?"},
       {"training: {batch: 10}", "a.yaml:1:12: unknown key \"training.batch\"; did you mean \"batch_size\"?"},
-      {"model: {xyzzy: 1}", "a.yaml:1:9: unknown key \"model.xyzzy\"; section \"model\" has name"},
-      {"model: {<<: {}}", "a.yaml:1:9: unknown key \"model.<<\"; section \"model\" has name"},
+      {"model: {xyzzy: 1}",
+       "a.yaml:1:9: unknown key \"model.xyzzy\"; section \"model\" has name, block, layers, width, stem, "
+       "weights, weights_strict"},
+      {"model: {<<: {}}",
+       "a.yaml:1:9: unknown key \"model.<<\"; section \"model\" has name, block, layers, width, stem, "
+       "weights, weights_strict"},
   };
   for (const auto& c : cases) EXPECT_THAT(ErrorsOf(c.text), ElementsAre(c.error)) << c.text;
 }
