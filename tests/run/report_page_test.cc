@@ -15,7 +15,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-RunRecord Run(const std::string& label) {
+RunRecord TrainedRun(const std::string& label) {
   RunRecord run{.folder = "runs/" + label, .label = label, .start = StartRecord{.steps = 40}};
   run.train = {{.elapsed = 60,
                 .step = 10,
@@ -52,7 +52,7 @@ RunRecord Run(const std::string& label) {
 }
 
 TEST(ReportPageTest, TheFiguresAreThoseOfTheRecords) {
-  const std::string page = RenderReportPage(std::vector<RunRecord>{Run("a/001")});
+  const std::string page = RenderReportPage(std::vector<RunRecord>{TrainedRun("a/001")});
   EXPECT_THAT(page,
               AllOf(HasSubstr("80.52 %"), HasSubstr("8052 of 10000"), HasSubstr("0.5000"), HasSubstr("04:00"),
                     HasSubstr("8.00 MB"), HasSubstr("25.00 %"), HasSubstr(">10.0<")));
@@ -66,21 +66,21 @@ TEST(ReportPageTest, TheFiguresAreThoseOfTheRecords) {
 }
 
 TEST(ReportPageTest, ThePageNeedsNoOtherFileAndNoScript) {
-  const std::string page = RenderReportPage(std::vector<RunRecord>{Run("a/001"), Run("b/001")});
+  const std::string page = RenderReportPage(std::vector<RunRecord>{TrainedRun("a/001"), TrainedRun("b/001")});
   for (const char* reference : {"http:", "https:", "src=", "<script", "@import", "<link"})
     EXPECT_THAT(page, Not(HasSubstr(reference)));
   EXPECT_THAT(page, HasSubstr("The runs have the same options."));
 }
 
 TEST(ReportPageTest, DifferingOptionsAreShownWithTheirValues) {
-  std::vector<RunRecord> runs = {Run("a/001"), Run("b/001"), Run("c/001")};
+  std::vector<RunRecord> runs = {TrainedRun("a/001"), TrainedRun("b/001"), TrainedRun("c/001")};
   runs[1].options = {{"sync.k", "<8>"}};
   runs[2].options.clear();
   EXPECT_THAT(
       RenderReportPage(runs),
       HasSubstr("<tr><th scope=\"row\">sync.k</th><td data-label=\"a/001\"><code>4</code></td>"
                 "<td data-label=\"b/001\"><code>&lt;8&gt;</code></td><td data-label=\"c/001\">?</td></tr>"));
-  for (const char* label : {"d", "e"}) runs.push_back(Run(label));
+  for (const char* label : {"d", "e"}) runs.push_back(TrainedRun(label));
   EXPECT_THAT(RenderReportPage(runs),
               AllOf(HasSubstr("<td data-label=\"sync.k\"><code>&lt;8&gt;</code></td></tr>"),
                     HasSubstr("<td data-label=\"sync.k\">?</td></tr>")));
@@ -91,18 +91,18 @@ TEST(ReportPageTest, WhateverIsMissingIsSaid) {
   EXPECT_THAT(
       RenderReportPage(std::vector<RunRecord>{empty}),
       AllOf(HasSubstr("going on, or killed"), HasSubstr("No evaluation yet."), HasSubstr("No report yet.")));
-  RunRecord old = Run("old");
+  RunRecord old = TrainedRun("old");
   for (TrainRecord& record : old.train) record.bytes_pushed = NAN;
   for (TestRecord& record : old.test) record.bytes_pushed = NAN;
   old.exit_code = 4;
-  const std::string page = RenderReportPage(std::vector<RunRecord>{old, Run("new")});
+  const std::string page = RenderReportPage(std::vector<RunRecord>{old, TrainedRun("new")});
   EXPECT_THAT(page,
               AllOf(HasSubstr("Without a count of bytes: old."), HasSubstr("exit code 4, training diverged"),
                     Not(HasSubstr("nan")), Not(HasSubstr("inf "))));
 }
 
 TEST(ReportPageTest, NamesCannotBreakThePage) {
-  const std::string page = RenderReportPage(std::vector<RunRecord>{Run("<b>&\"'\xff\x01/001")});
+  const std::string page = RenderReportPage(std::vector<RunRecord>{TrainedRun("<b>&\"'\xff\x01/001")});
   EXPECT_THAT(page, AllOf(HasSubstr("&lt;b&gt;&amp;&quot;&#39;\uFFFD\uFFFD/001"), Not(HasSubstr("<b>"))));
 }
 
