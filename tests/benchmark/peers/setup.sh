@@ -22,9 +22,10 @@ finish() {
   local environment=$peers/$1
   shift
   local IFS=:
+  local folders="$*"
   cat >"$environment/python.new" <<SCRIPT
 #!/bin/sh
-export PATH="$environment/bin:\$PATH" LD_LIBRARY_PATH="$*\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
+export PATH="$environment/bin:\$PATH" LD_LIBRARY_PATH="$folders\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
 exec "$environment/bin/python" "\$@"
 SCRIPT
   chmod +x "$environment/python.new"
