@@ -22,9 +22,10 @@ finish() {
   local environment=$peers/$1
   shift
   local IFS=:
+  local folders="$*"
   cat >"$environment/python.new" <<SCRIPT
 #!/bin/sh
-export PATH="$environment/bin:\$PATH" LD_LIBRARY_PATH="$*\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
+export PATH="$environment/bin:\$PATH" LD_LIBRARY_PATH="$folders\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
 exec "$environment/bin/python" "\$@"
 SCRIPT
   chmod +x "$environment/python.new"
@@ -42,19 +43,19 @@ if [ ! -x "$peers/torch/python" ]; then
   new_environment torch
   pip=("$peers/torch/bin/pip" install --quiet)
   libraries=()
+  "${pip[@]}" numpy 'setuptools>=77.0.3'
   if [ -e "$cuda/lib64/libcublas.so.13" ]; then
     # There is no build for the CPU alone on PyPI, and torch does not load without CUDA's libraries. Those of the machine
-    # save most of the download.
-    "${pip[@]}" --no-deps "torch==$torch_version" nvidia-cufile nvidia-cusparselt-cu13 nvidia-nvshmem-cu13 \
-      nvidia-nccl-cu13 nvidia-cudnn-cu13
-    "${pip[@]}" filelock typing-extensions setuptools sympy networkx jinja2 fsspec
+    # save most of the download; the others have the versions that torch asks for.
+    "${pip[@]}" filelock typing-extensions sympy networkx jinja2 fsspec
+    "${pip[@]}" --no-deps "torch==$torch_version" nvidia-cufile nvidia-cusparselt-cu13==0.8.1 \
+      nvidia-nvshmem-cu13==3.7.2 nvidia-nccl-cu13==2.30.7 nvidia-cudnn-cu13==9.26.0.51
     for folder in "$peers"/torch/lib/python3*/site-packages/nvidia/*/lib; do libraries+=("$folder"); done
     libraries+=("$cuda/lib64")
     if [ -d "$cuda/extras/CUPTI/lib64" ]; then libraries+=("$cuda/extras/CUPTI/lib64"); fi
   else
     "${pip[@]}" "torch==$torch_version"
   fi
-  "${pip[@]}" numpy
   finish torch ${libraries[@]+"${libraries[@]}"}
 fi
 
