@@ -1,7 +1,5 @@
 #include "tests/benchmark/bare_worker.h"
 
-#include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
@@ -15,12 +13,8 @@
 namespace ssd::benchmarks {
 namespace {
 
-// The networks for ImageNet's images; all others are for CIFAR's.
-constexpr std::array<absl::string_view, 5> kForImageNet = {"resnet18", "resnet34", "resnet50", "resnet101",
-                                                           "resnet152"};
-
-ModelOptions OptionsFor(absl::string_view model, int64_t batch, int threads) {
-  const bool image_net = std::find(kForImageNet.begin(), kForImageNet.end(), model) != kForImageNet.end();
+ModelOptions OptionsFor(const ResNetSpec& spec, int64_t batch, int threads) {
+  const bool image_net = spec.stem == ResNetSpec::Stem::kImageNet;
   return {.image = image_net ? ImageShape{224, 224, 3} : ImageShape{32, 32, 3},
           .classes = image_net ? 1000 : 10,
           .batch_size = batch,
@@ -36,9 +30,9 @@ absl::StatusOr<std::unique_ptr<BareWorker>> BareWorker::Make(absl::string_view m
 
 absl::StatusOr<std::unique_ptr<BareWorker>> BareWorker::Make(absl::string_view model, int64_t batch,
                                                              int threads, DeviceFactory make_device) {
-  const ModelOptions options = OptionsFor(model, batch, threads);
   const std::optional<ResNetSpec> spec = FindResNet(model);
-  if (!spec.has_value()) return absl::InvalidArgumentError(absl::StrCat("no model is called ", model));
+  if (!spec.has_value()) return absl::InvalidArgumentError(absl::StrCat("unknown model \"", model, "\""));
+  const ModelOptions options = OptionsFor(*spec, batch, threads);
   ASSIGN_OR_RETURN(std::unique_ptr<Model> made, MakeModel(*spec, options, make_device));
   return std::unique_ptr<BareWorker>(new BareWorker(std::move(made), options));
 }

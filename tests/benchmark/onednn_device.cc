@@ -175,24 +175,13 @@ class BareResidualNorm final : public ResidualNorm {
   BareBatchNorm norm_;
 };
 
-// An operation of the CPU's device that is one primitive as it is.
-class TimedGlobalAveragePool final : public GlobalAveragePool {
+// A sum is no primitive's work.
+class NoAccumulation final : public Accumulation {
  public:
-  TimedGlobalAveragePool(std::unique_ptr<GlobalAveragePool> operation, double& seconds)
-      : operation_(std::move(operation)), seconds_(seconds) {}
-
-  void Forward(const float* x, float* y) override {
-    Time(seconds_, [&] { operation_->Forward(x, y); });
-  }
-  void Backward(const float* dy, float* dx) override {
-    Time(seconds_, [&] { operation_->Backward(dy, dx); });
-  }
-
- private:
-  const std::unique_ptr<GlobalAveragePool> operation_;
-  double& seconds_;
+  void Add(const float*, float*) override {}
 };
 
+// Operations of the CPU's device that are one primitive as they are.
 class TimedMaxPool final : public MaxPool {
  public:
   TimedMaxPool(std::unique_ptr<MaxPool> operation, double& seconds)
@@ -207,6 +196,23 @@ class TimedMaxPool final : public MaxPool {
 
  private:
   const std::unique_ptr<MaxPool> operation_;
+  double& seconds_;
+};
+
+class TimedGlobalAveragePool final : public GlobalAveragePool {
+ public:
+  TimedGlobalAveragePool(std::unique_ptr<GlobalAveragePool> operation, double& seconds)
+      : operation_(std::move(operation)), seconds_(seconds) {}
+
+  void Forward(const float* x, float* y) override {
+    Time(seconds_, [&] { operation_->Forward(x, y); });
+  }
+  void Backward(const float* dy, float* dx) override {
+    Time(seconds_, [&] { operation_->Backward(dy, dx); });
+  }
+
+ private:
+  const std::unique_ptr<GlobalAveragePool> operation_;
   double& seconds_;
 };
 
@@ -249,8 +255,8 @@ class OneDnnDevice final : public Device {
                                                  const ActivationShape& /*shortcut*/) override {
     return std::make_unique<BareResidualNorm>(runtime_, options, seconds_);
   }
-  std::unique_ptr<Accumulation> MakeAccumulation(int64_t size) override {
-    return cpu_->MakeAccumulation(size);  // of a shortcut's gradient: not timed
+  std::unique_ptr<Accumulation> MakeAccumulation(int64_t /*size*/) override {
+    return std::make_unique<NoAccumulation>();
   }
   std::unique_ptr<MaxPool> MakeMaxPool(const PoolShape& shape) override {
     return std::make_unique<TimedMaxPool>(cpu_->MakeMaxPool(shape), seconds_.other);

@@ -35,7 +35,7 @@ struct Model {
   std::vector<float> buffers = std::vector<float>(Layout().buffers.size(), 7.0f);
 
   absl::Status Read(Disk& disk, const std::string& path) {
-    return ReadModel(disk, path, Layout(), parameters, buffers);
+    return ReadModel(disk, path, Layout(), Matching::kStrict, parameters, buffers).status();
   }
   // Bits, for values may be NaN.
   bool operator==(const Model& other) const {

@@ -51,7 +51,7 @@ struct Stream {
 
 class Observer : public RunObserver {
  public:
-  absl::Status OnReport(const v1::Report&, int) override { return absl::OkStatus(); }
+  absl::Status OnReport(const v1::Report&, int, int64_t) override { return absl::OkStatus(); }
   absl::Status OnEvaluation(const v1::Evaluated&) override { return absl::OkStatus(); }
 };
 
