@@ -51,14 +51,20 @@ void Trainer::Start(Finished finished) {
 
 void Trainer::OnJoined() {
   const std::vector<Block>& blocks = client_.partition().blocks();
+  if (options_.worker == WorkerId(0)) {
+    // Running statistics first: who has the version 0 of a shard's weights may push statistics to it.
+    for (const Block::Kind kind : {Block::Kind::kBuffers, Block::Kind::kParameters}) {
+      const std::span<const float> from =
+          kind == Block::Kind::kBuffers ? std::span<const float>(model_.buffers()) : model_.parameters();
+      for (const Block& block : blocks) {
+        if (block.kind == kind)
+          client_.SendInitial(block.id, Buffer::Copy(from.subspan(block.offset, block.size)));
+      }
+    }
+  }
   std::vector<BlockId> parameters;
   for (const Block& block : blocks) {
     if (block.kind == Block::Kind::kParameters) parameters.push_back(block.id);
-    if (options_.worker != WorkerId(0)) continue;
-    const std::span<const float> from = block.kind == Block::Kind::kParameters
-                                            ? model_.parameters()
-                                            : std::span<const float>(model_.buffers());
-    client_.SendInitial(block.id, Buffer::Copy(from.subspan(block.offset, block.size)));
   }
   // All replicas, worker 0's too, start from what the servers have.
   client_.Pull(Version(0), parameters);

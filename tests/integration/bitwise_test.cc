@@ -174,6 +174,7 @@ Trained TrainInCluster(const RunOptions& options) {
     for (const Block& block : shard.partition().blocks()) {
       if (block.shard != ShardId(i)) continue;
       const auto newest = shard.Newest(block.id);
+      CHECK(newest.has_value()) << "block " << block.id << " was never given";
       EXPECT_EQ(newest->version, Version(options.schedule.total_steps));
       const std::span<const float> values = newest->values.values();
       std::vector<float>& to = block.kind == Block::Kind::kParameters ? run.weights : run.buffers;
