@@ -63,7 +63,7 @@ class InitialWeightsTest : public ::testing::Test {
     for (const std::string& setting : all) arguments.insert(arguments.end(), {"--set", setting});
     Process run("ssd-run", arguments, Process::Start::kRunning,
                 {"OMP_WAIT_POLICY=passive", "XDG_RUNTIME_DIR=" + directory_.path(), "TERM=dumb"});
-    const std::optional<int> code = run.Wait();
+    const std::optional<int> code = run.Wait(3 * testing::kPatience);  // resnet18 under a sanitizer
     output_ = run.output();
     return code.value_or(-1);
   }
@@ -173,7 +173,7 @@ TEST_F(InitialWeightsTest, ImageNetWeightsOfTorchvisionAreAStart) {
     EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << tensor.name;
   }
   Process evaluation("ssd-run", {Program("ssd-run"), "--evaluate", InRun("model.safetensors")});
-  EXPECT_EQ(evaluation.Wait(), 0) << evaluation.output();
+  EXPECT_EQ(evaluation.Wait(3 * testing::kPatience), 0) << evaluation.output();
   EXPECT_THAT(evaluation.output(), HasSubstr(" of 32), loss "));
 }
 
