@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-EXPERIMENTS = ROOT / "deploy" / "experiments"
+EXPERIMENTS = pathlib.Path("deploy", "experiments")  # from ROOT, so that a run's folder names no other
 SSD = "cifar10_resnet20_ssd.yaml"
 # What each policy is: the experiment, and what differs from it.
 POLICIES = {
@@ -39,8 +39,8 @@ def train(options, name, sets):
     for change in [f"name={name}", f"output.directory={options.out}", *own, *sets]:
         command += ["--set", change]
     print("+", " ".join(command), flush=True)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return sorted((options.out / name).iterdir())[-1]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+    return sorted((ROOT / options.out / name).iterdir())[-1]
 
 
 def metrics(folder, split):
@@ -89,12 +89,12 @@ def losses(options):
         for change in [f"name={name}_losses", f"output.directory={options.out}", *own,
                        f"training.duration={options.epochs}ep", f"output.report_every={options.report}"]:
             command += ["--set", change]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=ROOT)
         for line in process.stderr:
             if line.startswith("step 200/"):
                 process.terminate()
         process.wait()
-        folder = sorted((options.out / f"{name}_losses").iterdir())[-1]
+        folder = sorted((ROOT / options.out / f"{name}_losses").iterdir())[-1]
         found = [(line["step"], line["loss"]) for line in metrics(folder, "train") if line["step"] <= 200]
         if options.read:
             wanted = [(line["step"], line["loss"]) for line in metrics(options.read / name / "001", "train")
@@ -108,8 +108,9 @@ def losses(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["accuracy", "step_time", "losses"])
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "release" / "bin")
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "runs" / "policies")
+    parser.add_argument("--bin", type=pathlib.Path, default=pathlib.Path("build", "release", "bin"),
+                        help="where the programs are; this and --out from the project's root")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("runs", "policies"))
     parser.add_argument("--read", type=pathlib.Path, help="folder of runs that are there, in place of training")
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--report", default="25it", help="how often the loss is written, for accuracy and losses")
