@@ -55,9 +55,8 @@ class Session {
   State state() const { return state_; }
   WorkerId worker() const { return worker_; }  // REQUIRES: a hello was accepted
   Incarnation incarnation() const { return incarnation_; }
-  absl::Duration last_heard() const {
-    return last_heard_;
-  }  // steady time; a stranger's: when its stream began
+  // Steady time; a stranger's: when its stream began.
+  absl::Duration last_heard() const { return last_heard_; }
 
  private:
   struct Held {

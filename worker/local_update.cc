@@ -61,7 +61,9 @@ float LocalUpdate::InversePassed(Version from, Version to) const {
 
 void LocalUpdate::AfterSynchronousGradient(BlockId block, std::span<const float> x,
                                            std::span<const float> g) {
-  if (HasOwnVelocity(options_.kind)) AccumulatePass(Numbers(Step(0)), g, x, blocks_[block.value()].velocity);
+  if (!HasOwnVelocity(options_.kind)) return;
+  // Of a step's numbers only the rate depends on the step, and it does not enter here.
+  AccumulatePass(Numbers(Step(0)), g, x, blocks_[block.value()].velocity);
 }
 
 void LocalUpdate::Apply(BlockId block, Step step, std::span<const float> g, std::span<float> x) {
