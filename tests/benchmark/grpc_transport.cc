@@ -47,6 +47,8 @@ GrpcTransport::GrpcTransport(const Options& options)
 }
 
 GrpcTransport::~GrpcTransport() {
+  // Who says goodbye before the last step is not done, but lost.
+  while (next_step_ < schedule_->end()) PushPeriod();
   OnEachWorker([](Worker& worker, std::function<void()> done) {
     worker.ended = std::move(done);
     worker.client->End({.code = kExitDone});

@@ -30,7 +30,7 @@ class GrpcTransport {
 
   // All workers have joined, and the shards have version 0.
   explicit GrpcTransport(const Options& options);
-  ~GrpcTransport();
+  ~GrpcTransport();  // makes the periods that are left
 
   // Every worker pushes the whole model `period` times, at once and without waiting between them. Returns when the
   // shards have applied all of it.
