@@ -61,6 +61,14 @@ absl::StatusOr<ParameterShard::BlockState*> ParameterShard::Find(BlockId id) {
   return &found->second;
 }
 
+absl::Status ParameterShard::CheckSize(size_t floats) const {
+  for (const auto& [id, state] : blocks_) {
+    if (static_cast<size_t>(partition_.block(id).size) == floats) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("a payload of ", floats, " floats, which no block here has"));
+}
+
 absl::Status ParameterShard::SetInitial(BlockId id, Buffer values) {
   ASSIGN_OR_RETURN(BlockState * state, Find(id));
   const Block& block = partition_.block(id);

@@ -68,6 +68,9 @@ class ParameterShard {
   const SyncSchedule& schedule() const { return *schedule_; }
   int64_t num_blocks() const { return static_cast<int64_t>(blocks_.size()); }  // this shard's
 
+  // InvalidArgument: no block of this shard has so many floats.
+  absl::Status CheckSize(size_t floats) const;
+
   // Version 0 of a block. AlreadyExists: it has been given.
   absl::Status SetInitial(BlockId id, Buffer values);
 

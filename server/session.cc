@@ -57,13 +57,20 @@ absl::Status Session::Handle(WorkerFrame& frame) {
     if (!header.has_hello()) return absl::InvalidArgumentError("the first frame must be a hello");
     return HandleHello(header.hello());
   }
+  // Payloads lie in arrays that their pool keeps by size, so that none may come but those of blocks.
+  const size_t floats = frame.payload.size();
+  const bool has_payload = header.has_initial() || (header.has_push() && !header.push().skipped());
+  if (floats > 0 && !has_payload) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a payload of ", floats, " floats in a frame that has none"));
+  }
   if (state_ != State::kMember) return absl::InvalidArgumentError("a frame after the goodbye");
   if (header.has_goodbye()) return HandleGoodbye(header.goodbye());
   if (header.has_hello()) return absl::InvalidArgumentError("a second hello");
   if (!shard_.running()) return absl::FailedPreconditionError("a frame before the welcome");
   ASSIGN_OR_RETURN(const bool current,
                    shard_.AcceptGeneration(Generation(static_cast<int64_t>(header.generation()))));
-  if (!current) return absl::OkStatus();
+  if (!current) return floats == 0 ? absl::OkStatus() : shard_.parameters()->CheckSize(floats);
 
   switch (header.message_case()) {
     case v1::WorkerHeader::kInitial:

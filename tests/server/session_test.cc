@@ -167,6 +167,28 @@ TEST_F(MemberTest, ErrorsOfAPushAreItsSenders) {
   ExpectBobIsLost(Code::kInvalidArgument, "got 3 floats, layout says 2");
 }
 
+// Or a pool would keep an array of every size that a worker can think of.
+TEST_F(MemberTest, PayloadsOfFramesThatHaveNoneAreRefused) {
+  const auto refuse = [this](auto fill) {
+    Begin({});
+    v1::WorkerHeader header = Header();
+    fill(header);
+    Give(*bob_, header, {1, 2});
+    return bob_->closed.has_value() && bob_->closed->code() == Code::kInvalidArgument;
+  };
+  EXPECT_TRUE(refuse([](v1::WorkerHeader& header) { header.mutable_pull()->add_blocks(0); }));
+  EXPECT_TRUE(refuse([](v1::WorkerHeader& header) { header.mutable_report()->set_step(1); }));
+  EXPECT_TRUE(refuse([](v1::WorkerHeader& header) { header.mutable_push()->set_skipped(true); }));
+  EXPECT_FALSE(refuse([](v1::WorkerHeader& header) { header.mutable_push()->set_block(0); }));
+}
+
+TEST_F(MemberTest, PayloadsOfAnOlderGenerationHaveABlocksSizeToo) {
+  Push(*bob_, 0, {1, 2}, /*generation=*/0);
+  EXPECT_FALSE(bob_->closed.has_value());
+  Push(*bob_, 0, {1, 2, 3}, /*generation=*/0);
+  ExpectBobIsLost(Code::kInvalidArgument, "a payload of 3 floats, which no block here has");
+}
+
 TEST_F(MemberTest, NumbersBeyondInt64AreRefused) {
   Push(*bob_, std::numeric_limits<uint64_t>::max());
   ExpectBobIsLost(Code::kInvalidArgument, "is not pushed after step -1");
