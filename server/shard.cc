@@ -15,6 +15,8 @@ namespace {
 
 constexpr int64_t kMaxBlocks = 1 << 18;  // 256 GiB in the largest automatic blocks
 constexpr absl::Duration kNoticeInterval = absl::Seconds(5);
+// The header of a Block and what else lies before its payload, at most.
+constexpr size_t kBeforeReply = 48;
 // A worker that is only silent here may wait for somebody at another shard, which accuses first.
 constexpr absl::Duration kSilenceGrace = absl::Seconds(5);
 
@@ -74,19 +76,24 @@ absl::Status Shard::CreateParameters(const v1::Hello& hello) {
   }
   const ShardPlan plan = options_.plan(static_cast<int64_t>(hello.samples_per_epoch()));
   Partition partition(layout, options_.num_shards, options_.block_bytes);
-  for (const Block& block : partition.blocks()) {
-    if (block.shard == options_.shard)
-      max_queued_bytes_ += 2 * (block.size * sizeof(float) + kQueuedMessageBytes);
-  }
   parameters_ = std::make_unique<ParameterShard>(
       ParameterShard::Options{.shard = options_.shard,
                               .num_workers = options_.num_workers,
                               .deterministic = options_.deterministic,
                               .optimizer = options_.optimizer},
       std::move(layout), std::move(partition), plan.schedule, plan.learning_rate, &pool_);
+  for (const Block& block : parameters_->partition().blocks()) {
+    if (block.shard == options_.shard) max_reply_bytes_ += 2 * ReplyBytes(block.id);
+  }
   first_hello_ = hello;
   first_hello_.DiscardUnknownFields();  // nobody asks for them, and they can be large
   return absl::OkStatus();
+}
+
+size_t Shard::ReplyBytes(BlockId block) const {
+  const Partition& partition = parameters_->partition();
+  if (!partition.contains(block.value())) return 0;
+  return partition.block(block).size * sizeof(float) + kBeforeReply + kQueuedMessageBytes;
 }
 
 absl::Status Shard::Join(Session& session, const v1::Hello& hello) {
