@@ -146,7 +146,7 @@ absl::Status Shard::Join(Session& session, const v1::Hello& hello) {
   if (num_present() < options_.num_workers) return absl::OkStatus();
 
   state_ = State::kRunning;
-  last_progress_ = last_notice_ = clock_.Steady();
+  running_since_ = last_progress_ = last_notice_ = clock_.Steady();
   if (coordinator_ != nullptr) {
     coordinator_->StartGeneration();
     generation_ = coordinator_->generation();
@@ -275,6 +275,8 @@ void Shard::CheckProgress() {
     last_version_ = version;
     last_progress_ = now;
   }
+  if (version == parameters_->schedule().last_version() && !complete_since_.has_value())
+    complete_since_ = now;
   std::vector<std::string> who;
   absl::Duration waited, allowed = options_.peer_timeout;
   if (!stragglers.empty()) {
@@ -285,10 +287,14 @@ void Shard::CheckProgress() {
   } else {
     // Nobody waits for another's gradient: all compute, or the last version is there and some have not said goodbye.
     allowed += kSilenceGrace;
+    // Nothing was awaited of anybody before the run began. After the last version an evaluation and a goodbye may take as
+    // long each; who talks on cannot stay for ever.
+    const absl::Duration latest = complete_since_.value_or(absl::InfiniteDuration()) + allowed;
     for (const Session* member : members_) {
-      if (member == nullptr || now - member->last_heard() < std::min(kNoticeInterval, options_.peer_timeout))
-        continue;
-      waited = std::max(waited, now - member->last_heard());
+      if (member == nullptr) continue;
+      const absl::Duration heard = std::clamp(member->last_heard(), running_since_, latest);
+      if (now - heard < std::min(kNoticeInterval, options_.peer_timeout)) continue;
+      waited = std::max(waited, now - heard);
       who.push_back(absl::StrCat("worker ", member->worker().value(), " ", StepName()));
     }
   }

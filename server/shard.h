@@ -156,9 +156,11 @@ class Shard {
   std::unique_ptr<ParameterShard> parameters_;
 
   absl::Duration started_;        // steady time
+  absl::Duration running_since_;  // steady time
   absl::Duration last_progress_;  // steady time when the complete version last rose or nothing was under way
   absl::Duration last_notice_;    // steady time of the last line about waiting
   Version last_version_;
+  std::optional<absl::Duration> complete_since_;  // steady time when the run's last version was there
   Version retried_version_;  // at which held pushes were looked at last
   // Gone with this object: a timer may outlive it.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
