@@ -31,10 +31,6 @@ constexpr char kNumberWithExponent[] = "(?:(?:0|[1-9][0-9]*)(?:\\.[0-9]*)?|\\.[0
 constexpr char kNotZero[] = "(?=[0.]*[1-9])";  // stands before a number
 constexpr char kOneLine[] = "^[^\\u0000-\\u001F\\u007F]*$";
 
-std::string Joined(const std::string& section, const std::string& key) {
-  return section.empty() ? key : absl::StrCat(section, ".", key);
-}
-
 // A value's text as JSON has it: a number or a truth value where it is one.
 Json Value(const Option& option, const std::string& text) {
   const FieldDescriptor::Type type = option.field->type();
@@ -195,11 +191,11 @@ Json SectionSchema(const Descriptor& descriptor, const std::string& path) {
     const FieldDescriptor& field = *descriptor.field(i);
     Json& property = schema["properties"][field.name()];
     if (!IsSection(field)) {
-      property = OptionSchema(*FindOption(Joined(path, field.name())));
+      property = OptionSchema(*FindOption(KeyPath(path, field.name())));
       continue;
     }
     property["description"] = field.options().GetExtension(v1::rules).doc();
-    property.update(SectionSchema(*field.message_type(), Joined(path, field.name())));
+    property.update(SectionSchema(*field.message_type(), KeyPath(path, field.name())));
   }
   schema["additionalProperties"] = false;
   if (Json needs = NeedsWithin(path); !needs.empty()) schema["allOf"] = std::move(needs);

@@ -124,7 +124,7 @@ std::string Advice(const std::string& section, const std::string& key, bool in_f
 }  // namespace
 
 std::string UnknownKeyMessage(const std::string& section, const std::string& key, bool in_file) {
-  const std::string path = section.empty() ? key : absl::StrCat(section, ".", key);
+  const std::string path = KeyPath(section, key);
   return absl::StrCat("unknown key ", Shown(path), "; ", Advice(section, key, in_file));
 }
 
