@@ -87,7 +87,7 @@ Json ValueSchema(const Option& option) {
   if (option.field->type() == FieldDescriptor::TYPE_STRING) return TextSchema(rules);
   if (option.field->type() == FieldDescriptor::TYPE_ENUM) {
     std::vector<std::string> names = EnumNames(*option.field->enum_type());
-    if (rules.auto_()) names.push_back("auto");
+    if (rules.auto_()) names.emplace_back("auto");
     return {{"enum", names}};
   }
   Forms forms = FormsOf(option);
@@ -96,8 +96,8 @@ Json ValueSchema(const Option& option) {
   if (not_zero) {
     for (std::string& text : forms.texts) text = absl::StrCat(kNotZero, text);
   }
-  if (rules.auto_()) forms.texts.push_back("auto");
-  if (!forms.texts.empty()) forms.types.push_back("string");
+  if (rules.auto_()) forms.texts.emplace_back("auto");
+  if (!forms.texts.empty()) forms.types.emplace_back("string");
 
   Json schema;
   schema["type"] = forms.types.size() == 1 ? Json(forms.types[0]) : Json(forms.types);

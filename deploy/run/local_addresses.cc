@@ -33,8 +33,8 @@ std::string SocketPath(const std::string& directory, int socket) {
 absl::StatusOr<SocketDirectory> SocketDirectory::Create(int num_sockets) {
   std::vector<std::string> parents;
   const char* runtime = ::getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && runtime[0] == '/') parents.push_back(runtime);
-  parents.push_back("/tmp");
+  if (runtime != nullptr && runtime[0] == '/') parents.emplace_back(runtime);
+  parents.emplace_back("/tmp");
   std::string tried;
   int error = 0;
   for (const std::string& parent : parents) {
@@ -67,6 +67,7 @@ SocketDirectory::~SocketDirectory() {
 
 std::vector<std::string> SocketDirectory::Addresses() const {
   std::vector<std::string> addresses;
+  addresses.reserve(num_sockets_);
   for (int i = 0; i < num_sockets_; ++i) addresses.push_back(absl::StrCat("unix:", SocketPath(path_, i)));
   return addresses;
 }

@@ -152,8 +152,10 @@ int Evaluate(const ParsedFlags& flags) {
   for (const std::string& setting : flags.Values("set"))
     arguments.insert(arguments.end(), {"--set", setting});
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): there is no other thread.
   ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0);
   ::execv(pointers[0], pointers.data());
   return Fail(absl::StrCat(programs->worker, ": cannot be run: ", ErrnoText(errno)), kExitUsage);

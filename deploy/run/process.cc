@@ -24,7 +24,7 @@ std::vector<std::string> Environment(const std::map<std::string, std::string>& c
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const char* equals = std::strchr(*entry, '=');
     if (equals == nullptr || changes.count(std::string(*entry, equals - *entry)) == 0)
-      result.push_back(*entry);
+      result.emplace_back(*entry);
   }
   for (const auto& [name, value] : changes) result.push_back(absl::StrCat(name, "=", value));
   return result;
@@ -32,6 +32,7 @@ std::vector<std::string> Environment(const std::map<std::string, std::string>& c
 
 std::vector<char*> Pointers(std::vector<std::string>& strings) {
   std::vector<char*> result;
+  result.reserve(strings.size() + 1);
   for (std::string& string : strings) result.push_back(string.data());
   result.push_back(nullptr);
   return result;

@@ -70,8 +70,8 @@ std::string TimeSplit(std::span<const RunRecord> runs, const std::vector<RunFigu
   std::vector<TimeBar> bars;
   HtmlTable table{.caption = "Mean milliseconds of one step of one worker, and the part of their sum.",
                   .columns = {"Run"}};
-  for (const TimePhase& phase : TimePhases()) table.columns.push_back(phase.name);
-  table.columns.push_back("sum");
+  for (const TimePhase& phase : TimePhases()) table.columns.emplace_back(phase.name);
+  table.columns.emplace_back("sum");
   for (size_t i = 0; i < runs.size(); ++i) {
     const StepTimes& times = figures[i].step_times;
     bars.push_back({runs[i].label, times});
