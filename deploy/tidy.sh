@@ -88,9 +88,10 @@ EOF
 
 # check SOURCE: prints what clang-tidy finds in it, and fails if that is anything.
 check() {
-  local log=build/tidy/${1#build/tidy/}.log
+  local log=build/tidy/${1#build/tidy/}.log code=0
   mkdir -p "$(dirname "$log")"
-  if clang-tidy --quiet -p build/tidy "$1" >"$log" 2>"$log.errors"; then return; fi
+  clang-tidy --quiet -p build/tidy "$1" >"$log" 2>"$log.errors" || code=$?
+  [ $code -ne 0 ] || return 0
   if [[ $1 == build/tidy/* ]] && grep -q '\[clang-diagnostic-error' "$log"; then
     echo "tidy: the sources of $1 do not compile as one and are checked one by one:" >&2
     grep -m 1 '\[clang-diagnostic-error' "$log" >&2
@@ -100,6 +101,8 @@ check() {
     return $failed
   fi
   cat "$log"
+  # Killed, or a crash: a finding's exit code is 1.
+  [ $code -eq 1 ] || echo "tidy: $1: clang-tidy ended with exit code $code"
   # How many warnings there were in headers of others is no news.
   grep -vE '^[0-9]+ warnings? (generated|treated as errors?)' "$log.errors" || true
   return 1
@@ -111,7 +114,7 @@ sources=$(plan "$@")
 # Two at a time, for the two cores of the smallest machine that builds this.
 # shellcheck disable=SC2016  # the inner shell has the argument
 if ! xargs -P 2 -I {} bash -c 'check "$1"' check {} <<<"$sources"; then
-  echo "tidy: the findings above are errors; see .clang-tidy" >&2
+  echo "tidy: what stands above is an error; see .clang-tidy" >&2
   exit 1
 fi
 echo "tidy: no finding"
