@@ -5,29 +5,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 
+#include "models/device_memory.h"
 #include "models/operations.h"
 
 namespace ssd {
-
-// Owns floats in a device's memory.
-class DeviceArray {
- public:
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
-  virtual ~DeviceArray() = default;
-
-  float* data() const { return data_; }
-  int64_t size() const { return size_; }
-
- protected:
-  DeviceArray(float* data, int64_t size) : data_(data), size_(size) {}
-
- private:
-  float* const data_;
-  const int64_t size_;
-};
 
 // A factory of operations. Not thread-safe, but not bound to a thread either: it may be built on one and used
 // on another. Outlives what it made. The same operation on the same values gives the same bits, for a fixed
@@ -40,10 +22,7 @@ class Device {
   // thread's setting).
   virtual void Enter() = 0;
 
-  // `size` floats, all 0.
-  virtual std::unique_ptr<DeviceArray> Allocate(int64_t size) = 0;
-  virtual void Upload(std::span<const float> from, float* to) = 0;
-  virtual void Download(const float* from, std::span<float> to) = 0;
+  virtual DeviceMemory& memory() = 0;
 
   // Without `input_gradient` the convolution has no BackwardData, and spends no memory on it.
   virtual std::unique_ptr<Convolution> MakeConvolution(const ConvolutionShape& shape,

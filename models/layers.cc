@@ -26,7 +26,7 @@ ConvolutionLayer::ConvolutionLayer(absl::string_view name, const ConvolutionShap
 
 void ConvolutionLayer::Build(Device& device, bool input_gradient) {
   operation_ = device.MakeConvolution(shape_, input_gradient);
-  output_ = device.Allocate(shape_.output().size());
+  output_ = device.memory().Allocate(shape_.output().size());
 }
 
 const float* ConvolutionLayer::Forward(const float* x, const ForwardPass& pass) {
@@ -46,7 +46,7 @@ BatchNormLayer::BatchNormLayer(absl::string_view name, const ActivationShape& sh
 
 void BatchNormLayer::Build(Device& device, bool /*input_gradient*/) {
   operation_ = device.MakeBatchNorm(options_, relu_);
-  output_ = device.Allocate(options_.shape.size());
+  output_ = device.memory().Allocate(options_.shape.size());
 }
 
 const float* BatchNormLayer::Forward(const float* x, const ForwardPass& pass) {
@@ -71,7 +71,7 @@ void BatchNormLayer::Backward(const float* x, float* dy, float* dx, const Backwa
 
 void MaxPoolLayer::Build(Device& device, bool /*input_gradient*/) {
   operation_ = device.MakeMaxPool(shape_);
-  output_ = device.Allocate(output_shape().size());
+  output_ = device.memory().Allocate(output_shape().size());
 }
 
 const float* MaxPoolLayer::Forward(const float* x, const ForwardPass& /*pass*/) {
@@ -85,7 +85,7 @@ void MaxPoolLayer::Backward(const float* /*x*/, float* dy, float* dx, const Back
 
 void GlobalAveragePoolLayer::Build(Device& device, bool /*input_gradient*/) {
   operation_ = device.MakeGlobalAveragePool(input_);
-  output_ = device.Allocate(output_shape().size());
+  output_ = device.memory().Allocate(output_shape().size());
 }
 
 const float* GlobalAveragePoolLayer::Forward(const float* x, const ForwardPass& /*pass*/) {
@@ -108,7 +108,7 @@ LinearLayer::LinearLayer(absl::string_view name, const ActivationShape& input, i
 
 void LinearLayer::Build(Device& device, bool /*input_gradient*/) {
   operation_ = device.MakeLinear(batch_, inputs_, outputs_);
-  output_ = device.Allocate(batch_ * outputs_);
+  output_ = device.memory().Allocate(batch_ * outputs_);
 }
 
 const float* LinearLayer::Forward(const float* x, const ForwardPass& pass) {

@@ -11,6 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "common/parameter_layout.h"
 #include "models/batch.h"
+#include "models/device_memory.h"
 
 namespace ssd {
 
@@ -31,17 +32,22 @@ class Model {
 
   virtual const ModelLayout& layout() const = 0;
 
+  // Where the three that follow lie.
+  virtual DeviceMemory& memory() = 0;
+
   // layout().parameters.size() floats: the local weights x. Callers write them between passes.
   virtual std::span<float> parameters() = 0;
   // layout().buffers.size() floats: this replica's own running statistics, which training passes renew, before they
   // call GradientReady for the first time.
   virtual std::span<float> buffers() = 0;
+  // The last training pass' gradient. The host's memory: what Train was given.
+  virtual std::span<const float> gradient() const = 0;
 
   // Computes the gradient of the batch's mean loss at parameters() into `gradient`
-  // (layout().parameters.size() floats).
+  // (layout().parameters.size() floats of the host's memory, which live until the next Train).
   virtual BatchResult Train(const Batch& batch, std::span<float> gradient, GradientReady ready) = 0;
 
-  // Evaluates with the given running statistics (layout().buffers.size() floats). Changes neither parameters
+  // Evaluates with the given running statistics (layout().buffers.size() floats, the host's). Changes neither parameters
   // nor buffers.
   virtual BatchResult Evaluate(const Batch& batch, std::span<const float> buffers) = 0;
 };

@@ -49,7 +49,7 @@ int64_t ResidualBlock::activation_floats() const {
 void ResidualBlock::Build(Device& device, bool input_gradient) {
   for (const auto& layer : branch_) layer->Build(device, input_gradient || layer != branch_.front());
   end_ = device.MakeResidualNorm({.shape = output_shape_}, projection_ ? output_shape_ : input_);
-  output_ = device.Allocate(output_shape_.size());
+  output_ = device.memory().Allocate(output_shape_.size());
   if (!projection_) return;
   projection_->convolution.Build(device, input_gradient);
   projection_->norm.Build(device, /*input_gradient=*/true);

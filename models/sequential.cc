@@ -30,7 +30,7 @@ Sequential::Sequential(Network network, std::unique_ptr<Device> device)
     layer->Build(*device_, /*input_gradient=*/layer != network_.layers.front());
   }
   loss_ = device_->MakeSoftmaxCrossEntropy(output_shape_.batch, output_shape_.channels);
-  for (auto& gradient : gradients_) gradient = device_->Allocate(network_.gradient_floats());
+  for (auto& gradient : gradients_) gradient = device_->memory().Allocate(network_.gradient_floats());
 }
 
 void Sequential::Forward(const Batch& batch, const ForwardPass& pass) {
@@ -47,6 +47,7 @@ void Sequential::Forward(const Batch& batch, const ForwardPass& pass) {
 BatchResult Sequential::Train(const Batch& batch, std::span<float> gradient, GradientReady ready) {
   CHECK_EQ(batch.valid, output_shape_.batch) << "a training batch has no padding";
   CHECK_EQ(gradient.size(), parameters_.size());
+  gradient_ = gradient;
   Forward(batch, {.parameters = parameters_.data(), .running_statistics = buffers_.data()});
   const BatchResult result = loss_->Forward(logits_, batch.labels, batch.valid);
 

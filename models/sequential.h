@@ -33,6 +33,8 @@ class Sequential final : public Model {
   const ModelLayout& layout() const override { return network_.layout; }
   std::span<float> parameters() override { return parameters_; }
   std::span<float> buffers() override { return buffers_; }
+  std::span<const float> gradient() const override { return gradient_; }
+  DeviceMemory& memory() override { return device_->memory(); }
   // REQUIRES: batch.valid is the batch size.
   BatchResult Train(const Batch& batch, std::span<float> gradient, GradientReady ready) override;
   BatchResult Evaluate(const Batch& batch, std::span<const float> buffers) override;
@@ -49,6 +51,7 @@ class Sequential final : public Model {
   std::unique_ptr<SoftmaxCrossEntropy> loss_;
   std::vector<float> parameters_;
   std::vector<float> buffers_;
+  std::span<const float> gradient_;  // the last that Train was given
   std::vector<const float*> inputs_;  // of each layer in the pass under way
   const float* logits_ = nullptr;
   // The gradients of activations: a layer's dy and dx in turn, and scratch.

@@ -22,7 +22,9 @@ Trainer::Trainer(Options options, Model& model, BatchSource& batches, Evaluator*
       local_update_(local_update),
       clock_(clock),
       pusher_(client, schedule_),
-      averaged_buffers_(model.buffers().begin(), model.buffers().end()) {}
+      averaged_buffers_(model.buffers().size()) {
+  model.memory().Download(model.buffers().data(), averaged_buffers_);
+}
 
 v1::Hello Trainer::Hello() const {
   v1::Hello hello;
@@ -54,11 +56,12 @@ void Trainer::OnJoined() {
   if (options_.worker == WorkerId(0)) {
     // Running statistics first: who has the version 0 of a shard's weights may push statistics to it.
     for (const Block::Kind kind : {Block::Kind::kBuffers, Block::Kind::kParameters}) {
-      const std::span<const float> from =
-          kind == Block::Kind::kBuffers ? std::span<const float>(model_.buffers()) : model_.parameters();
+      const std::span<const float> from = kind == Block::Kind::kBuffers ? model_.buffers() : model_.parameters();
       for (const Block& block : blocks) {
-        if (block.kind == kind)
-          client_.SendInitial(block.id, Buffer::Copy(from.subspan(block.offset, block.size)));
+        if (block.kind != kind) continue;
+        MutableBuffer values = MutableBuffer::Allocate(block.size);
+        model_.memory().Download(from.data() + block.offset, values.values());
+        client_.SendInitial(block.id, std::move(values).Freeze());
       }
     }
   }
@@ -92,7 +95,7 @@ void Trainer::OnBatch(Step step, const Batch& batch) {
     const absl::Duration before = clock_.Steady();
     // The statistics go ahead of the gradients: who has a shard's new weights then knows that it has the statistics of
     // all workers too, though nobody awaits those.
-    if (!std::exchange(statistics_pushed, true)) pusher_.PushBuffers(step, model_.buffers());
+    if (!std::exchange(statistics_pushed, true)) pusher_.PushBuffers(step, model_);
     pusher_.OnReady(first);
     pushing += clock_.Steady() - before;
   });
@@ -115,7 +118,7 @@ void Trainer::AfterGradient(Step step) {
       for (int64_t i = 0; i < client_.partition().num_parameter_blocks(); ++i) {
         const Block& block = client_.partition().block(BlockId(i));
         local_update_->AfterSynchronousGradient(block.id, BlockOf(block),
-                                                pusher_.gradient().subspan(block.offset, block.size));
+                                                model_.gradient().subspan(block.offset, block.size));
       }
     }
     StartPull(step);
@@ -130,7 +133,7 @@ void Trainer::UpdateLocally(Step step) {
   const absl::Duration before = clock_.Steady();
   for (int64_t i = 0; i < client_.partition().num_parameter_blocks(); ++i) {
     const Block& block = client_.partition().block(BlockId(i));
-    local_update_->Apply(block.id, step, pusher_.gradient().subspan(block.offset, block.size),
+    local_update_->Apply(block.id, step, model_.gradient().subspan(block.offset, block.size),
                          BlockOf(block));
   }
   tally_.local_update += absl::ToDoubleSeconds(clock_.Steady() - before);
@@ -171,13 +174,16 @@ void Trainer::Install(Version version, std::vector<ParameterClient::PulledBlock>
   const absl::Duration before = clock_.Steady();
   for (ParameterClient::PulledBlock& pulled : blocks) {
     const Block& block = client_.partition().block(pulled.id);
-    const std::span<const float> values = pulled.values.values();
     if (block.kind == Block::Kind::kBuffers) {
+      const std::span<const float> values = pulled.values.values();
       std::copy(values.begin(), values.end(), averaged_buffers_.begin() + block.offset);
-    } else if (local_update_ != nullptr) {
-      local_update_->Install(block.id, version, std::move(pulled.values), BlockOf(block));
+      continue;
+    }
+    Buffer values = model_.memory().Stage(std::move(pulled.values));
+    if (local_update_ != nullptr) {
+      local_update_->Install(block.id, version, std::move(values), BlockOf(block));
     } else {
-      std::copy(values.begin(), values.end(), BlockOf(block).begin());
+      model_.memory().Copy(values.values(), BlockOf(block));
     }
   }
   tally_.local_update += absl::ToDoubleSeconds(clock_.Steady() - before);

@@ -1,7 +1,5 @@
 #include "models/cpu/device.h"
 
-#include <algorithm>
-
 #include "models/cpu/accumulation.h"
 #include "models/cpu/batch_norm.h"
 #include "models/cpu/convolution.h"
@@ -11,6 +9,7 @@
 #include "models/cpu/primitive.h"
 #include "models/cpu/residual_norm.h"
 #include "models/cpu/softmax_cross_entropy.h"
+#include "models/host_memory.h"
 
 namespace ssd {
 namespace {
@@ -22,11 +21,7 @@ class CpuDevice final : public Device {
 
   void Enter() override { SetThreads(threads_); }
 
-  std::unique_ptr<DeviceArray> Allocate(int64_t size) override {
-    return std::make_unique<AlignedArray>(size);
-  }
-  void Upload(std::span<const float> from, float* to) override { std::copy(from.begin(), from.end(), to); }
-  void Download(const float* from, std::span<float> to) override { std::copy_n(from, to.size(), to.begin()); }
+  DeviceMemory& memory() override { return memory_; }
 
   std::unique_ptr<Convolution> MakeConvolution(const ConvolutionShape& shape, bool input_gradient) override {
     return std::make_unique<CpuConvolution>(runtime_, shape, input_gradient);
@@ -56,6 +51,7 @@ class CpuDevice final : public Device {
 
  private:
   const int threads_;
+  HostMemory memory_;
   CpuRuntime runtime_;
 };
 

@@ -42,7 +42,7 @@ BareWorker::BareWorker(std::unique_ptr<Model> model, const ModelOptions& options
       partition_(model_->layout(), /*num_shards=*/1, /*block_bytes=*/std::nullopt),
       update_({.kind = LocalUpdateOptions::Kind::kMomentum, .weight_decay = 1e-4}, partition_,
               std::make_shared<SyncSchedule>(SyncScheduleOptions{}),
-              std::make_shared<LearningRate>(LearningRateOptions{.base = 0.001})),
+              std::make_shared<LearningRate>(LearningRateOptions{.base = 0.001}), model_->memory()),
       labels_(options.batch_size),
       gradient_(model_->layout().parameters.size()) {
   InitializeParameters(model_->layout(), /*seed=*/1, model_->parameters(), model_->buffers());

@@ -241,9 +241,7 @@ class OneDnnDevice final : public Device {
   OneDnnDevice(int threads, PrimitiveSeconds& seconds) : cpu_(MakeCpuDevice(threads)), seconds_(seconds) {}
 
   void Enter() override { cpu_->Enter(); }
-  std::unique_ptr<DeviceArray> Allocate(int64_t size) override { return cpu_->Allocate(size); }
-  void Upload(std::span<const float> from, float* to) override { cpu_->Upload(from, to); }
-  void Download(const float* from, std::span<float> to) override { cpu_->Download(from, to); }
+  DeviceMemory& memory() override { return cpu_->memory(); }
 
   std::unique_ptr<Convolution> MakeConvolution(const ConvolutionShape& shape, bool input_gradient) override {
     return std::make_unique<BareConvolution>(runtime_, shape, input_gradient, seconds_);

@@ -60,7 +60,7 @@ TEST_P(DeviceConformanceTest, ConvolutionFollowsWeightsThatChangeInPlace) {
   float* dx = Garbage(shape.input.size());
   for (const char* version : {"weights/0", "weights/1"}) {
     const auto values = Values(version, shape.weights_size());
-    device_->Upload(values, weights);
+    device_->memory().Upload(values, weights);
     convolution->Forward(Put(x), weights, y);
     convolution->BackwardData(weights, Put(dy), dx);
     const reference::ConvolutionResult expected = reference::Convolve(shape, x, values, dy);

@@ -86,6 +86,7 @@ QuadraticModel::QuadraticModel(const Golden& golden, int worker)
 }
 
 BatchResult QuadraticModel::Train(const Batch&, std::span<float> gradient, GradientReady ready) {
+  gradient_ = gradient;
   const std::vector<double> noise =
       Deterministic("noise/" + std::to_string(worker_) + "/" + std::to_string(step_++), parameters_.size());
   for (int64_t i = static_cast<int64_t>(parameters_.size()) - 1; i >= 0; --i) {

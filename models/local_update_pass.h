@@ -1,7 +1,8 @@
-// The arithmetic of local updates, each as one pass over a block: what is read and written is touched once.
+// The arithmetic of local updates in the host's memory, each as one pass over a block: what is read and written is
+// touched once.
 // worker/local_update.h has the formulas' meaning. Pure functions; all spans of a call have one size, and none overlap.
-#ifndef SSD_WORKER_LOCAL_UPDATE_PASS_H_
-#define SSD_WORKER_LOCAL_UPDATE_PASS_H_
+#ifndef SSD_MODELS_LOCAL_UPDATE_PASS_H_
+#define SSD_MODELS_LOCAL_UPDATE_PASS_H_
 
 #include <span>
 
@@ -53,4 +54,4 @@ void InstallCorrectionPass(float inverse_passed, std::span<const float> pulled, 
 
 }  // namespace ssd
 
-#endif  // SSD_WORKER_LOCAL_UPDATE_PASS_H_
+#endif  // SSD_MODELS_LOCAL_UPDATE_PASS_H_

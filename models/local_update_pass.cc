@@ -1,4 +1,4 @@
-#include "worker/local_update_pass.h"
+#include "models/local_update_pass.h"
 
 #include <cstddef>
 
