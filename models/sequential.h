@@ -27,12 +27,12 @@ struct Network {
 // Runs a Network on a device. See Model. Parameters and buffers are 0 at first.
 class Sequential final : public Model {
  public:
-  // Builds the layers. REQUIRES: at least one layer; the device's memory is the host's.
+  // Builds the layers. REQUIRES: at least one layer.
   Sequential(Network network, std::unique_ptr<Device> device);
 
   const ModelLayout& layout() const override { return network_.layout; }
-  std::span<float> parameters() override { return parameters_; }
-  std::span<float> buffers() override { return buffers_; }
+  std::span<float> parameters() override { return parameters_->values(); }
+  std::span<float> buffers() override { return buffers_->values(); }
   std::span<const float> gradient() const override { return gradient_; }
   DeviceMemory& memory() override { return device_->memory(); }
   // REQUIRES: batch.valid is the batch size.
@@ -40,22 +40,24 @@ class Sequential final : public Model {
   BatchResult Evaluate(const Batch& batch, std::span<const float> buffers) override;
 
   // (N, classes), of the last pass.
-  std::span<const float> logits() const { return {logits_, static_cast<size_t>(output_shape_.size())}; }
+  std::vector<float> Logits();
 
  private:
-  void Forward(const Batch& batch, const ForwardPass& pass);
+  // Returns the batch's labels on the device.
+  const int32_t* Forward(const Batch& batch, const ForwardPass& pass);
 
   std::unique_ptr<Device> device_;  // outlives all below
   Network network_;
   const ActivationShape output_shape_;
   std::unique_ptr<SoftmaxCrossEntropy> loss_;
-  std::vector<float> parameters_;
-  std::vector<float> buffers_;
-  std::span<const float> gradient_;  // the last that Train was given
-  std::vector<const float*> inputs_;  // of each layer in the pass under way
-  const float* logits_ = nullptr;
+  std::unique_ptr<DeviceArray> parameters_;
+  std::unique_ptr<DeviceArray> buffers_;
+  std::unique_ptr<DeviceArray> evaluation_buffers_;
+  std::span<const float> gradient_;  // of the last training pass
+  std::vector<const void*> inputs_;  // of each layer in the pass under way
+  const void* logits_ = nullptr;
   // The gradients of activations: a layer's dy and dx in turn, and scratch.
-  std::array<std::unique_ptr<DeviceArray>, 3> gradients_;
+  std::array<std::unique_ptr<ActivationArray>, 3> gradients_;
 };
 
 }  // namespace ssd

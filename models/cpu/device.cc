@@ -1,5 +1,7 @@
 #include "models/cpu/device.h"
 
+#include <optional>
+
 #include "models/cpu/accumulation.h"
 #include "models/cpu/batch_norm.h"
 #include "models/cpu/convolution.h"
@@ -14,6 +16,15 @@
 namespace ssd {
 namespace {
 
+class FloatActivation final : public ActivationArray {
+ public:
+  explicit FloatActivation(int64_t size) : values_(size) {}
+  void* data() const override { return values_.data(); }
+
+ private:
+  AlignedArray values_;
+};
+
 class CpuDevice final : public Device {
  public:
   // oneDNN decides when it makes a primitive for how many threads, so the setting has to be there by then.
@@ -22,6 +33,21 @@ class CpuDevice final : public Device {
   void Enter() override { SetThreads(threads_); }
 
   DeviceMemory& memory() override { return memory_; }
+  std::unique_ptr<ActivationArray> AllocateActivation(int64_t size) override {
+    return std::make_unique<FloatActivation>(size);
+  }
+  void ReadActivation(const void* from, std::span<float> to) override {
+    memory_.Download(static_cast<const float*>(from), to);
+  }
+
+  Input Load(const Batch& batch) override { return {batch.images.data(), batch.labels.data()}; }
+  void SetParameters(std::span<const float> /*parameters*/) override {}
+  std::span<float> BeginGradient(std::span<float> host, Model::GradientReady ready) override {
+    ready_.emplace(ready);
+    return host;
+  }
+  void GradientFinal(int64_t first) override { (*ready_)(first); }
+  void EndGradient() override { ready_.reset(); }
 
   std::unique_ptr<Convolution> MakeConvolution(const ConvolutionShape& shape, bool input_gradient) override {
     return std::make_unique<CpuConvolution>(runtime_, shape, input_gradient);
@@ -52,6 +78,7 @@ class CpuDevice final : public Device {
  private:
   const int threads_;
   HostMemory memory_;
+  std::optional<Model::GradientReady> ready_;  // during a training pass
   CpuRuntime runtime_;
 };
 

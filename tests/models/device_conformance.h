@@ -42,6 +42,9 @@ class DeviceConformanceTest : public ::testing::TestWithParam<DeviceRow> {
   // An array whose old content must not show in a result.
   float* Garbage(int64_t size) { return Put(std::vector<float>(size, 1e30f)); }
 
+  // Until the next call.
+  const int32_t* PutLabels(const std::vector<int32_t>& labels) { return device_->Load({.labels = labels}).labels; }
+
   std::vector<float> Get(const float* from, int64_t size) {
     std::vector<float> values(size);
     device_->memory().Download(from, values);
