@@ -4,7 +4,6 @@
 #define SSD_MODELS_DEVICE_H_
 
 #include <cstdint>
-#include <cstdint>
 #include <memory>
 #include <span>
 

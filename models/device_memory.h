@@ -62,8 +62,9 @@ class LocalUpdatePasses {
   virtual void DcLocal(const LocalStep& step, std::span<const float> g, std::span<const float> last,
                        std::span<float> x) = 0;
   // difference = (last - pulled) / passed;  x = pulled
-  virtual void InstallDifference(float inverse_passed, std::span<const float> last, std::span<const float> pulled,
-                                 std::span<float> difference, std::span<float> x) = 0;
+  virtual void InstallDifference(float inverse_passed, std::span<const float> last,
+                                 std::span<const float> pulled, std::span<float> difference,
+                                 std::span<float> x) = 0;
   // u += (x - pulled) / passed;  x = pulled
   virtual void InstallCorrection(float inverse_passed, std::span<const float> pulled, std::span<float> u,
                                  std::span<float> x) = 0;

@@ -29,9 +29,7 @@ AlignedArray::~AlignedArray() { std::free(data()); }
 std::unique_ptr<DeviceArray> HostMemory::Allocate(int64_t size) {
   return std::make_unique<AlignedArray>(size);
 }
-void HostMemory::Upload(std::span<const float> from, float* to) {
-  std::copy(from.begin(), from.end(), to);
-}
+void HostMemory::Upload(std::span<const float> from, float* to) { std::copy(from.begin(), from.end(), to); }
 void HostMemory::Download(const float* from, std::span<float> to) {
   std::copy_n(from, to.size(), to.begin());
 }

@@ -88,8 +88,8 @@ class ResidualNorm {
   virtual ~ResidualNorm() = default;
 
   // As BatchNorm's.
-  virtual void TrainingForward(const void* x, const void* s, const float* scale, const float* shift,
-                               void* y, float* running_mean, float* running_variance) = 0;
+  virtual void TrainingForward(const void* x, const void* s, const float* scale, const float* shift, void* y,
+                               float* running_mean, float* running_variance) = 0;
   virtual void InferenceForward(const void* x, const void* s, const float* scale, const float* shift,
                                 const float* mean, const float* variance, void* y) = 0;
   // Sets dy to 0 where y, the last TrainingForward's, is 0, and continues to batch norm's gradients. `dx` is

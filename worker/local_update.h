@@ -47,8 +47,8 @@ namespace ssd {
 class LocalUpdate {
  public:
   LocalUpdate(const LocalUpdateOptions& options, const Partition& partition,
-              std::shared_ptr<const SyncSchedule> schedule,
-              std::shared_ptr<const LearningRate> learning_rate, DeviceMemory& memory);
+              std::shared_ptr<const SyncSchedule> schedule, std::shared_ptr<const LearningRate> learning_rate,
+              DeviceMemory& memory);
 
   // A step of the warm-up: the gradient `g` at `x`, before the pull of that step replaces x.
   void AfterSynchronousGradient(BlockId block, std::span<const float> x, std::span<const float> g);

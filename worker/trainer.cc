@@ -56,7 +56,8 @@ void Trainer::OnJoined() {
   if (options_.worker == WorkerId(0)) {
     // Running statistics first: who has the version 0 of a shard's weights may push statistics to it.
     for (const Block::Kind kind : {Block::Kind::kBuffers, Block::Kind::kParameters}) {
-      const std::span<const float> from = kind == Block::Kind::kBuffers ? model_.buffers() : model_.parameters();
+      const std::span<const float> from =
+          kind == Block::Kind::kBuffers ? model_.buffers() : model_.parameters();
       for (const Block& block : blocks) {
         if (block.kind != kind) continue;
         MutableBuffer values = MutableBuffer::Allocate(block.size);
@@ -133,8 +134,7 @@ void Trainer::UpdateLocally(Step step) {
   const absl::Duration before = clock_.Steady();
   for (int64_t i = 0; i < client_.partition().num_parameter_blocks(); ++i) {
     const Block& block = client_.partition().block(BlockId(i));
-    local_update_->Apply(block.id, step, model_.gradient().subspan(block.offset, block.size),
-                         BlockOf(block));
+    local_update_->Apply(block.id, step, model_.gradient().subspan(block.offset, block.size), BlockOf(block));
   }
   tally_.local_update += absl::ToDoubleSeconds(clock_.Steady() - before);
   StartPull(step);

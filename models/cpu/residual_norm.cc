@@ -130,8 +130,8 @@ void CpuResidualNorm::Apply(const float* x, const float* s, float* y) {
   }
 }
 
-void CpuResidualNorm::Backward(const void* x, const float* scale, const float* shift, const void* y,
-                               void* dy, void* dx, float* dscale, float* dshift) {
+void CpuResidualNorm::Backward(const void* x, const float* scale, const float* shift, const void* y, void* dy,
+                               void* dx, float* dscale, float* dshift) {
   mask_->Run({y, dy, dy});
   backward_->Run(
       {x, scale, shift, moments_.mean_as_float(), moments_.variance_as_float(), dy, dx, dscale, dshift});

@@ -43,7 +43,9 @@ class DeviceConformanceTest : public ::testing::TestWithParam<DeviceRow> {
   float* Garbage(int64_t size) { return Put(std::vector<float>(size, 1e30f)); }
 
   // Until the next call.
-  const int32_t* PutLabels(const std::vector<int32_t>& labels) { return device_->Load({.labels = labels}).labels; }
+  const int32_t* PutLabels(const std::vector<int32_t>& labels) {
+    return device_->Load({.labels = labels}).labels;
+  }
 
   std::vector<float> Get(const float* from, int64_t size) {
     std::vector<float> values(size);
