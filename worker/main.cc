@@ -233,11 +233,10 @@ class WorkerProcess {
     const std::string path = absl::StrCat(run_dir_, "/model.safetensors");
     std::vector<float> parameters(model_->parameters().size());
     model_->memory().Download(model_->parameters().data(), parameters);
-    const absl::Status status =
-        WriteModel(Disk::Real(), path, model_->layout(), parameters, buffers, steps,
-                   {{"ssd.model", v1::Model::Name_Name(experiment_.model().name())},
-                    {"ssd.version", ProgramVersion()},
-                    {"ssd.steps", absl::StrCat(steps)}});
+    const absl::Status status = WriteModel(Disk::Real(), path, model_->layout(), parameters, buffers, steps,
+                                           {{"ssd.model", v1::Model::Name_Name(experiment_.model().name())},
+                                            {"ssd.version", ProgramVersion()},
+                                            {"ssd.steps", absl::StrCat(steps)}});
     if (!status.ok()) return Failed(kExitStorage, status);
     LOG(INFO) << "model written path=" << path;
     return {};
@@ -267,9 +266,9 @@ Ending EvaluateFile(const v1::Experiment& experiment, const std::string& path) {
   absl::StatusOr<std::unique_ptr<Model>> model = NewModel(experiment, *data);
   if (!model.ok()) return Failed(kExitInternal, model.status());
   HostValues values((*model)->layout());
-  const absl::Status read = ReadModel(Disk::Real(), path, (*model)->layout(), Matching::kStrict,
-                                      values.parameters, values.buffers)
-                                .status();
+  const absl::Status read =
+      ReadModel(Disk::Real(), path, (*model)->layout(), Matching::kStrict, values.parameters, values.buffers)
+          .status();
   if (!read.ok()) return Failed(ModelFileExitCode(read), read);
   values.UploadTo(**model);
   StripeEvaluator evaluator(EvaluationStripe(data->test, WorkerId(0), 1, experiment.training().batch_size()));
