@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 
+#include "absl/functional/any_invocable.h"
 #include "models/device_memory.h"
 #include "models/operations.h"
 
@@ -52,8 +53,9 @@ class Device {
   virtual std::span<float> BeginGradient(std::span<float> host, Model::GradientReady ready) = 0;
   // It is final from `first` on; calls as for Model::GradientReady.
   virtual void GradientFinal(int64_t first) = 0;
-  // Returns when `ready` has been called for all of it. REQUIRES: GradientFinal(0) was called.
-  virtual void EndGradient() = 0;
+  // Calls `done` when `ready` has been called for all of it and the pass' results may be asked for. REQUIRES:
+  // GradientFinal(0) was called.
+  virtual void EndGradient(absl::AnyInvocable<void()> done) = 0;
 
   // Without `input_gradient` the convolution has no BackwardData, and spends no memory on it.
   virtual std::unique_ptr<Convolution> MakeConvolution(const ConvolutionShape& shape,

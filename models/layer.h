@@ -5,6 +5,7 @@
 #ifndef SSD_MODELS_LAYER_H_
 #define SSD_MODELS_LAYER_H_
 
+#include "absl/functional/function_ref.h"
 #include "models/device.h"
 #include "models/model.h"
 
@@ -23,7 +24,7 @@ struct BackwardPass {
   const float* parameters = nullptr;
   float* gradient = nullptr;
   void* scratch = nullptr;  // as large as the network's largest activation; free between layers
-  Model::GradientReady ready;
+  absl::FunctionRef<void(int64_t first)> ready;  // as Model::GradientReady
 };
 
 class Layer {

@@ -49,14 +49,15 @@ const int32_t* Sequential::Forward(const Batch& batch, const ForwardPass& pass) 
   return input.labels;
 }
 
-BatchResult Sequential::Train(const Batch& batch, std::span<float> gradient, GradientReady ready) {
+void Sequential::Train(const Batch& batch, std::span<float> gradient, GradientReady ready,
+                       TrainingDone done) {
   CHECK_EQ(batch.valid, output_shape_.batch) << "a training batch has no padding";
   CHECK_EQ(static_cast<int64_t>(gradient.size()), parameters_->size());
   const int32_t* labels =
       Forward(batch, {.parameters = parameters_->data(), .running_statistics = buffers_->data()});
   loss_->Forward(logits_, labels, batch.valid);
 
-  const std::span<float> written = device_->BeginGradient(gradient, ready);
+  const std::span<float> written = device_->BeginGradient(gradient, std::move(ready));
   gradient_ = written;
   const auto announce = [this](int64_t first) { device_->GradientFinal(first); };
   const BackwardPass pass{.parameters = parameters_->data(),
@@ -70,8 +71,7 @@ BatchResult Sequential::Train(const Batch& batch, std::span<float> gradient, Gra
     network_.layers[i]->Backward(inputs_[i], dy, i > 0 ? dx : nullptr, pass);
     std::swap(dy, dx);
   }
-  device_->EndGradient();
-  return loss_->Result();
+  device_->EndGradient([this, done = std::move(done)]() mutable { done(loss_->Result()); });
 }
 
 BatchResult Sequential::Evaluate(const Batch& batch, std::span<const float> buffers) {

@@ -36,7 +36,7 @@ class Sequential final : public Model {
   std::span<const float> gradient() const override { return gradient_; }
   DeviceMemory& memory() override { return device_->memory(); }
   // REQUIRES: batch.valid is the batch size.
-  BatchResult Train(const Batch& batch, std::span<float> gradient, GradientReady ready) override;
+  void Train(const Batch& batch, std::span<float> gradient, GradientReady ready, TrainingDone done) override;
   BatchResult Evaluate(const Batch& batch, std::span<const float> buffers) override;
 
   // (N, classes), of the last pass.

@@ -24,6 +24,10 @@ Trainer::Trainer(Options options, Model& model, BatchSource& batches, Evaluator*
       pusher_(client, schedule_),
       averaged_buffers_(model.buffers().size()) {
   model.memory().Download(model.buffers().data(), averaged_buffers_);
+  // Weights go on to the device as they come; running statistics stay.
+  client.set_on_arrival([&memory = model.memory()](const Block& block, Buffer values) {
+    return block.kind == Block::Kind::kParameters ? memory.Stage(std::move(values)) : values;
+  });
 }
 
 v1::Hello Trainer::Hello() const {
@@ -88,20 +92,34 @@ void Trainer::BeginStep(Step step) {
 
 void Trainer::OnBatch(Step step, const Batch& batch) {
   if (client_.ending()) return;
-  absl::Duration now = clock_.Steady();
+  const absl::Duration now = clock_.Steady();
   tally_.data += absl::ToDoubleSeconds(now - phase_start_);
-  absl::Duration pushing;
-  bool statistics_pushed = false;
-  const BatchResult result = model_.Train(batch, pusher_.Begin(step), [&](int64_t first) {
-    const absl::Duration before = clock_.Steady();
-    // The statistics go ahead of the gradients: who has a shard's new weights then knows that it has the statistics of
-    // all workers too, though nobody awaits those.
-    if (!std::exchange(statistics_pushed, true)) pusher_.PushBuffers(step, model_);
-    pusher_.OnReady(first);
-    pushing += clock_.Steady() - before;
-  });
-  tally_.compute += absl::ToDoubleSeconds(clock_.Steady() - now - pushing);
-  tally_.push += absl::ToDoubleSeconds(pushing);
+  phase_start_ = now;
+  pushing_ = absl::ZeroDuration();
+  statistics_pushed_ = false;
+  model_.Train(
+      batch, pusher_.Begin(step),
+      [this, step, alive = std::weak_ptr<bool>(alive_)](int64_t first) {
+        if (!alive.expired()) OnReady(step, first);
+      },
+      [this, step, alive = std::weak_ptr<bool>(alive_)](const BatchResult& result) {
+        if (!alive.expired()) OnGradient(step, result);
+      });
+}
+
+void Trainer::OnReady(Step step, int64_t first) {
+  const absl::Duration before = clock_.Steady();
+  // The statistics go ahead of the gradients: who has a shard's new weights then knows that it has the statistics of
+  // all workers too, though nobody awaits those.
+  if (!std::exchange(statistics_pushed_, true)) pusher_.PushBuffers(step, model_);
+  pusher_.OnReady(first);
+  pushing_ += clock_.Steady() - before;
+}
+
+void Trainer::OnGradient(Step step, const BatchResult& result) {
+  if (client_.ending()) return;
+  tally_.compute += absl::ToDoubleSeconds(clock_.Steady() - phase_start_ - pushing_);
+  tally_.push += absl::ToDoubleSeconds(pushing_);
   tally_.result.loss += result.loss;
   tally_.result.correct += result.correct;
   tally_.result.samples += result.samples;
@@ -179,11 +197,10 @@ void Trainer::Install(Version version, std::vector<ParameterClient::PulledBlock>
       std::copy(values.begin(), values.end(), averaged_buffers_.begin() + block.offset);
       continue;
     }
-    Buffer values = model_.memory().Stage(std::move(pulled.values));
     if (local_update_ != nullptr) {
-      local_update_->Install(block.id, version, std::move(values), BlockOf(block));
+      local_update_->Install(block.id, version, std::move(pulled.values), BlockOf(block));
     } else {
-      model_.memory().Copy(values.values(), BlockOf(block));
+      model_.memory().Copy(pulled.values.values(), BlockOf(block));
     }
   }
   tally_.local_update += absl::ToDoubleSeconds(clock_.Steady() - before);

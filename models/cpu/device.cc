@@ -1,6 +1,6 @@
 #include "models/cpu/device.h"
 
-#include <optional>
+#include <utility>
 
 #include "models/cpu/accumulation.h"
 #include "models/cpu/batch_norm.h"
@@ -43,11 +43,11 @@ class CpuDevice final : public Device {
   Input Load(const Batch& batch) override { return {batch.images.data(), batch.labels.data()}; }
   void SetParameters(std::span<const float> /*parameters*/) override {}
   std::span<float> BeginGradient(std::span<float> host, Model::GradientReady ready) override {
-    ready_.emplace(ready);
+    ready_ = std::move(ready);
     return host;
   }
-  void GradientFinal(int64_t first) override { (*ready_)(first); }
-  void EndGradient() override { ready_.reset(); }
+  void GradientFinal(int64_t first) override { ready_(first); }
+  void EndGradient(absl::AnyInvocable<void()> done) override { done(); }
 
   std::unique_ptr<Convolution> MakeConvolution(const ConvolutionShape& shape, bool input_gradient) override {
     return std::make_unique<CpuConvolution>(runtime_, shape, input_gradient);
@@ -78,7 +78,7 @@ class CpuDevice final : public Device {
  private:
   const int threads_;
   HostMemory memory_;
-  std::optional<Model::GradientReady> ready_;  // during a training pass
+  Model::GradientReady ready_;  // of the last training pass
   CpuRuntime runtime_;
 };
 

@@ -9,6 +9,7 @@
 #include "models/cpu/device.h"
 #include "models/initialization.h"
 #include "tests/testing/deterministic.h"
+#include "tests/testing/train_now.h"
 
 namespace ssd::benchmarks {
 namespace {
@@ -53,7 +54,7 @@ BareWorker::BareWorker(std::unique_ptr<Model> model, const ModelOptions& options
 }
 
 void BareWorker::ComputeGradient() {
-  model_->Train({images_, labels_, static_cast<int64_t>(labels_.size())}, gradient_, [](int64_t) {});
+  testing::TrainNow(*model_, {images_, labels_, static_cast<int64_t>(labels_.size())}, gradient_);
 }
 
 void BareWorker::Step() {

@@ -249,10 +249,10 @@ class OneDnnDevice final : public Device {
   Input Load(const Batch& batch) override { return cpu_->Load(batch); }
   void SetParameters(std::span<const float> parameters) override { cpu_->SetParameters(parameters); }
   std::span<float> BeginGradient(std::span<float> host, Model::GradientReady ready) override {
-    return cpu_->BeginGradient(host, ready);
+    return cpu_->BeginGradient(host, std::move(ready));
   }
   void GradientFinal(int64_t first) override { cpu_->GradientFinal(first); }
-  void EndGradient() override { cpu_->EndGradient(); }
+  void EndGradient(absl::AnyInvocable<void()> done) override { cpu_->EndGradient(std::move(done)); }
 
   std::unique_ptr<Convolution> MakeConvolution(const ConvolutionShape& shape, bool input_gradient) override {
     return std::make_unique<BareConvolution>(runtime_, shape, input_gradient, seconds_);

@@ -53,7 +53,7 @@ class QuadraticModel : public Model {
   DeviceMemory& memory() override { return memory_; }
   std::span<float> parameters() override { return parameters_; }
   std::span<float> buffers() override { return {}; }
-  BatchResult Train(const Batch& batch, std::span<float> gradient, GradientReady ready) override;
+  void Train(const Batch& batch, std::span<float> gradient, GradientReady ready, TrainingDone done) override;
   std::span<const float> gradient() const override { return gradient_; }
   BatchResult Evaluate(const Batch& batch, std::span<const float> buffers) override;
 

@@ -36,7 +36,7 @@ class StandInModel : public Model {
     return static_cast<float>(layer + 1) * (x - target - 0.125f * static_cast<float>(step % 3));
   }
 
-  BatchResult Train(const Batch&, std::span<float> gradient, GradientReady ready) override {
+  void Train(const Batch&, std::span<float> gradient, GradientReady ready, TrainingDone done) override {
     const int64_t step = steps++;
     gradient_ = gradient;
     weights_at_gradient.push_back(parameters_);
@@ -48,7 +48,7 @@ class StandInModel : public Model {
       Tell(absl::StrCat("layer ", i, " returns"));
       ready(i);
     }
-    return {.loss = step == bad_loss_step ? NAN : 0.5, .correct = 1, .samples = 2};
+    done({.loss = step == bad_loss_step ? NAN : 0.5, .correct = 1, .samples = 2});
   }
   std::span<const float> gradient() const override { return gradient_; }
   BatchResult Evaluate(const Batch&, std::span<const float>) override { return {}; }
