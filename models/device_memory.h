@@ -12,7 +12,7 @@
 #include <span>
 
 #include "common/buffer.h"
-#include "models/local_update_pass.h"
+#include "models/local_update_arithmetic.h"
 
 namespace ssd {
 
