@@ -108,7 +108,7 @@ LinearLayer::LinearLayer(absl::string_view name, const ActivationShape& input, i
 
 void LinearLayer::Build(Device& device, bool /*input_gradient*/) {
   operation_ = device.MakeLinear(batch_, inputs_, outputs_);
-  output_ = device.AllocateActivation(batch_ * outputs_);
+  output_ = device.memory().Allocate(batch_ * outputs_);
 }
 
 const void* LinearLayer::Forward(const void* x, const ForwardPass& pass) {

@@ -86,7 +86,7 @@ class GlobalAveragePoolLayer final : public Layer {
   std::unique_ptr<ActivationArray> output_;
 };
 
-// With bias. Takes height, width and channels as one dimension.
+// With bias. Takes height, width and channels as one dimension. Its output is float32: a network's logits.
 class LinearLayer final : public Layer {
  public:
   LinearLayer(absl::string_view name, const ActivationShape& input, int64_t outputs, ModelLayout& layout);
@@ -103,7 +103,7 @@ class LinearLayer final : public Layer {
   const int64_t weight_;
   const int64_t bias_;
   std::unique_ptr<Linear> operation_;
-  std::unique_ptr<ActivationArray> output_;
+  std::unique_ptr<DeviceArray> output_;
 };
 
 }  // namespace ssd

@@ -142,12 +142,12 @@ class GlobalAveragePool {
   virtual void Backward(const void* dy, void* dx) = 0;
 };
 
-// y = x W^T + b, with x (N, I), W (O, I), b (O).
+// y = x W^T + b, with x (N, I), W (O, I), b (O). A classifier: y is float32 on all devices, dy an activation.
 class Linear {
  public:
   virtual ~Linear() = default;
 
-  virtual void Forward(const void* x, const float* weights, const float* bias, void* y) = 0;
+  virtual void Forward(const void* x, const float* weights, const float* bias, float* y) = 0;
   virtual void BackwardData(const float* weights, const void* dy, void* dx) = 0;
   virtual void BackwardWeights(const void* x, const void* dy, float* dweights, float* dbias) = 0;
 };
@@ -159,11 +159,11 @@ class SoftmaxCrossEntropy {
 
   // Sums over the first `valid` samples; a sample whose logits hold a NaN is not correct, and of equal logits
   // the first counts as the largest. REQUIRES: N labels, the first `valid` in [0, C).
-  virtual void Forward(const void* logits, const int32_t* labels, int64_t valid) = 0;
+  virtual void Forward(const float* logits, const int32_t* labels, int64_t valid) = 0;
   // Of the last Forward, for which it waits.
   virtual BatchResult Result() = 0;
   // dlogits = (softmax(logits) - onehot(labels)) / N, the gradient of the mean loss over the batch.
-  virtual void Backward(const void* logits, const int32_t* labels, void* dlogits) = 0;
+  virtual void Backward(const float* logits, const int32_t* labels, void* dlogits) = 0;
 };
 
 }  // namespace ssd

@@ -45,7 +45,7 @@ const int32_t* Sequential::Forward(const Batch& batch, const ForwardPass& pass) 
     inputs_[i] = activation;
     activation = network_.layers[i]->Forward(activation, pass);
   }
-  logits_ = activation;
+  logits_ = static_cast<const float*>(activation);
   return input.labels;
 }
 
@@ -85,7 +85,7 @@ BatchResult Sequential::Evaluate(const Batch& batch, std::span<const float> buff
 
 std::vector<float> Sequential::Logits() {
   std::vector<float> logits(output_shape_.size());
-  device_->ReadActivation(logits_, logits);
+  device_->memory().Download(logits_, logits);
   return logits;
 }
 

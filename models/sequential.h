@@ -16,7 +16,7 @@ namespace ssd {
 struct Network {
   ActivationShape input;
   ModelLayout layout = {};
-  std::vector<std::unique_ptr<Layer>> layers = {};  // the last one's output is the logits, (N, classes)
+  std::vector<std::unique_ptr<Layer>> layers = {};  // the last is a LinearLayer: the logits, (N, classes)
 
   // As large as the largest output: each of the three arrays that the gradients of activations take.
   int64_t gradient_floats() const;
@@ -27,7 +27,7 @@ struct Network {
 // Runs a Network on a device. See Model. Parameters and buffers are 0 at first.
 class Sequential final : public Model {
  public:
-  // Builds the layers. REQUIRES: at least one layer.
+  // Builds the layers. REQUIRES: the last layer is a LinearLayer.
   Sequential(Network network, std::unique_ptr<Device> device);
 
   const ModelLayout& layout() const override { return network_.layout; }
@@ -55,7 +55,7 @@ class Sequential final : public Model {
   std::unique_ptr<DeviceArray> evaluation_buffers_;
   std::span<const float> gradient_;  // of the last training pass
   std::vector<const void*> inputs_;  // of each layer in the pass under way
-  const void* logits_ = nullptr;
+  const float* logits_ = nullptr;
   // The gradients of activations: a layer's dy and dx in turn, and scratch.
   std::array<std::unique_ptr<ActivationArray>, 3> gradients_;
 };

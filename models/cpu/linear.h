@@ -13,7 +13,7 @@ class CpuLinear final : public Linear {
  public:
   CpuLinear(CpuRuntime& runtime, int64_t batch, int64_t inputs, int64_t outputs);
 
-  void Forward(const void* x, const float* weights, const float* bias, void* y) override {
+  void Forward(const void* x, const float* weights, const float* bias, float* y) override {
     forward_->Run({x, weights, bias, y});
   }
   void BackwardData(const float* weights, const void* dy, void* dx) override {

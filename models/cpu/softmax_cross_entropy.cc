@@ -26,12 +26,11 @@ bool IsFirstLargest(std::span<const float> logits, int32_t label) {
 
 }  // namespace
 
-void CpuSoftmaxCrossEntropy::Forward(const void* logits, const int32_t* labels, int64_t valid) {
+void CpuSoftmaxCrossEntropy::Forward(const float* logits, const int32_t* labels, int64_t valid) {
   CHECK(0 <= valid && valid <= batch_) << valid;
-  const float* rows = static_cast<const float*>(logits);
   result_ = {.samples = valid};
   for (int64_t n = 0; n < valid; ++n) {
-    const std::span<const float> row(rows + n * classes_, classes_);
+    const std::span<const float> row(logits + n * classes_, classes_);
     const int32_t label = labels[n];
     CHECK(0 <= label && label < classes_) << "label " << label << " of " << classes_ << " classes";
     result_.loss += LogSumExp(row) - row[label];
@@ -39,10 +38,9 @@ void CpuSoftmaxCrossEntropy::Forward(const void* logits, const int32_t* labels, 
   }
 }
 
-void CpuSoftmaxCrossEntropy::Backward(const void* logits, const int32_t* labels, void* dlogits) {
-  const float* rows = static_cast<const float*>(logits);
+void CpuSoftmaxCrossEntropy::Backward(const float* logits, const int32_t* labels, void* dlogits) {
   for (int64_t n = 0; n < batch_; ++n) {
-    const std::span<const float> row(rows + n * classes_, classes_);
+    const std::span<const float> row(logits + n * classes_, classes_);
     const double log_sum = LogSumExp(row);
     float* drow = static_cast<float*>(dlogits) + n * classes_;
     for (int64_t c = 0; c < classes_; ++c) {

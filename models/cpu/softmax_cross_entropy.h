@@ -10,9 +10,9 @@ class CpuSoftmaxCrossEntropy final : public SoftmaxCrossEntropy {
  public:
   CpuSoftmaxCrossEntropy(int64_t batch, int64_t classes) : batch_(batch), classes_(classes) {}
 
-  void Forward(const void* logits, const int32_t* labels, int64_t valid) override;
+  void Forward(const float* logits, const int32_t* labels, int64_t valid) override;
   BatchResult Result() override { return result_; }
-  void Backward(const void* logits, const int32_t* labels, void* dlogits) override;
+  void Backward(const float* logits, const int32_t* labels, void* dlogits) override;
 
  private:
   const int64_t batch_;

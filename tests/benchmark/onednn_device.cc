@@ -221,7 +221,7 @@ class TimedLinear final : public Linear {
   TimedLinear(std::unique_ptr<Linear> operation, double& seconds)
       : operation_(std::move(operation)), seconds_(seconds) {}
 
-  void Forward(const void* x, const float* weights, const float* bias, void* y) override {
+  void Forward(const void* x, const float* weights, const float* bias, float* y) override {
     Time(seconds_, [&] { operation_->Forward(x, weights, bias, y); });
   }
   void BackwardData(const float* weights, const void* dy, void* dx) override {
