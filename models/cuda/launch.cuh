@@ -19,9 +19,10 @@ __global__ void __launch_bounds__(kThreadsOfBlock)
     ElementwiseKernel(Operation operation, ElementSplit split, Arrays... arrays) {
   const int64_t threads = static_cast<int64_t>(gridDim.x) * blockDim.x;
   const int64_t items = split.items();
+  const auto prepared = PreparedOf(operation);
   for (int64_t item = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; item < items;
        item += threads) {
-    ApplyItem<kWidth>(operation, split, item, arrays...);
+    ApplyItem<kWidth>(prepared, split, item, arrays...);
   }
 }
 

@@ -85,6 +85,16 @@ SSD_HOST_DEVICE inline void ApplyFrom(const Operation& operation, int64_t first,
   apply(arrays.template Load<kWidth>(first)...);
 }
 
+// What a thread applies to its items: the operation, or what it makes of itself by reading what it points to.
+template <typename Operation>
+SSD_HOST_DEVICE inline auto PreparedOf(const Operation& operation) {
+  if constexpr (requires { operation.Prepared(); }) {
+    return operation.Prepared();
+  } else {
+    return operation;
+  }
+}
+
 // Item `item` of `split`. REQUIRES: split.width == kWidth.
 template <int kWidth, typename Operation, typename... Arrays>
 SSD_HOST_DEVICE inline void ApplyItem(const Operation& operation, const ElementSplit& split, int64_t item,

@@ -15,12 +15,12 @@ namespace ssd {
 
 // IEEE binary16: 5 bits of exponent, 10 of mantissa; up to 65504, normal from 2^-14, down to 2^-24.
 struct Float16 {
-  uint16_t bits = 0;
+  uint16_t bits;
 };
 
 // The upper half of a float: 8 bits of exponent, 7 of mantissa.
 struct BFloat16 {
-  uint16_t bits = 0;
+  uint16_t bits;
 };
 
 SSD_HOST_DEVICE inline uint32_t BitsOf(float value) {

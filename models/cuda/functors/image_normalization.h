@@ -43,28 +43,29 @@ struct ImageNormalization {
 
   SSD_HOST_DEVICE void operator()(uint32_t item) const {
     const int64_t first = static_cast<int64_t>(item) * kWidth;
+    if (first + kWidth <= size) return StoreLanes<kWidth>(Values<kWidth>(first), images + first);
+    for (int64_t i = first; i < size; ++i) StoreLanes<1>(Values<1>(i), images + i);
+  }
+
+ private:
+  template <int kCount>
+  SSD_HOST_DEVICE Lanes<T, kCount> Values(int64_t first) const {
     const DivisorResult pixel = channels.Divide(static_cast<uint32_t>(first));
     uint32_t number = pixel.quotient;  // of all pixels of the batch
     auto channel = static_cast<int>(pixel.remainder);
     const uint8_t* from = Source(number);
-    Lanes<T, kWidth> lanes = {};
-    const int count = size - first < kWidth ? static_cast<int>(size - first) : kWidth;
-    for (int lane = 0; lane < count; ++lane) {
+    Lanes<T, kCount> lanes = {};
+    for (int lane = 0; lane < kCount; ++lane) {
       const int byte = from == nullptr ? 0 : from[channel];
       lanes[lane] = FromFloat<T>(values[channel * kByteValues + byte]);
-      if (++channel == shape.channels && lane + 1 < count) {
+      if (lane + 1 < kCount && ++channel == shape.channels) {
         channel = 0;
         from = Source(++number);
       }
     }
-    if (count == kWidth) {
-      StoreLanes<kWidth>(lanes, images + first);
-    } else {
-      for (int lane = 0; lane < count; ++lane) images[first + lane] = lanes[lane];
-    }
+    return lanes;
   }
 
- private:
   // The pixel of the data set that is shown at a pixel of the batch; none where that is outside of the image, and black.
   SSD_HOST_DEVICE const uint8_t* Source(uint32_t number) const {
     const DivisorResult row = columns.Divide(number);

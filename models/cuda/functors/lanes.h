@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "common/host_device.h"
+#include "common/logging.h"
 
 namespace ssd {
 
@@ -25,12 +26,13 @@ struct alignas(kWidth * sizeof(T) < kAccessBytes ? kWidth * sizeof(T) : kAccessB
   SSD_HOST_DEVICE const T& operator[](int lane) const { return values[lane]; }
 };
 
-// REQUIRES: `from` is aligned as Lanes<T, kWidth> is.
+// REQUIRES: `from` and `to` are aligned as Lanes<T, kWidth> is. A GPU stops where they are not, and so does the host.
 template <int kWidth, typename T>
 SSD_HOST_DEVICE inline Lanes<T, kWidth> LoadLanes(const T* from) {
 #ifdef __CUDA_ARCH__
   return *reinterpret_cast<const Lanes<T, kWidth>*>(from);
 #else
+  CHECK_EQ(reinterpret_cast<uintptr_t>(from) % alignof(Lanes<T, kWidth>), 0u);
   Lanes<T, kWidth> lanes;
   memcpy(&lanes, from, sizeof lanes);
   return lanes;
@@ -42,6 +44,7 @@ SSD_HOST_DEVICE inline void StoreLanes(const Lanes<T, kWidth>& lanes, T* to) {
 #ifdef __CUDA_ARCH__
   *reinterpret_cast<Lanes<T, kWidth>*>(to) = lanes;
 #else
+  CHECK_EQ(reinterpret_cast<uintptr_t>(to) % alignof(Lanes<T, kWidth>), 0u);
   memcpy(to, &lanes, sizeof lanes);
 #endif
 }

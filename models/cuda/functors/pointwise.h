@@ -20,14 +20,24 @@ struct Cast {
 // gradient = scaled / scale;  *non_finite becomes 1 if any gradient is an infinity or a NaN, and else stays.
 //
 // Threads that find one write the same 1, so their order does not matter.
-struct Unscale {
-  const float* inverse_scale = nullptr;  // of a power of two, so that it is exact
+struct UnscaleBy {
+  float inverse_scale = 1;
   int32_t* non_finite = nullptr;
 
   template <typename From>
   SSD_HOST_DEVICE void operator()(From scaled, float& gradient) const {
-    gradient = ToFloat(scaled) * *inverse_scale;
+    gradient = ToFloat(scaled) * inverse_scale;
     if (!IsFinite(gradient)) *non_finite = 1;
+  }
+};
+
+// The same with the scale of the moment, which a thread reads once.
+struct Unscale {
+  const float* inverse_scale = nullptr;  // of a power of two, so that it is exact
+  int32_t* non_finite = nullptr;
+
+  SSD_HOST_DEVICE UnscaleBy Prepared() const {
+    return {.inverse_scale = *inverse_scale, .non_finite = non_finite};
   }
 };
 
