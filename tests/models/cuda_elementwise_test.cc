@@ -11,8 +11,8 @@
 #include "models/cuda/functors/divisor.h"
 #include "models/cuda/functors/pointwise.h"
 #include "models/local_update_arithmetic.h"
+#include "models/local_update_pass.h"
 #include "tests/models/host_launch.h"
-#include "worker/local_update_pass.h"
 
 namespace ssd {
 namespace {

@@ -152,14 +152,15 @@ TEST(CudaSoftmaxCrossEntropyTest, MatchesTheCpu) {
       for (int64_t n = 0; n < 5; ++n) logits[n * classes + labels[n]] += 12;  // largest, or almost
       const auto results = RunStep<>(logits, labels, classes, threads, /*valid=*/7);
       CpuSoftmaxCrossEntropy cpu(batch, classes);
-      const BatchResult expected = cpu.Forward(logits.data(), labels, 7);
+      cpu.Forward(logits.data(), labels.data(), 7);
+      const BatchResult expected = cpu.Result();
       const BatchSums sums = Sum(results.samples);
       EXPECT_NEAR(sums.loss, expected.loss, expected.loss * 1e-14);
       EXPECT_EQ(sums.top_1, expected.correct);
 
       const auto gradient = RunStep<>(logits, labels, classes, threads).dlogits;
       std::vector<float> cpu_gradient(logits.size());
-      cpu.Backward(logits.data(), labels, cpu_gradient.data());
+      cpu.Backward(logits.data(), labels.data(), cpu_gradient.data());
       for (size_t i = 0; i < gradient.size(); ++i) {
         ASSERT_NEAR(gradient[i], cpu_gradient[i], std::abs(cpu_gradient[i]) * 0x1p-23) << i;
       }
