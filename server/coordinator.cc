@@ -11,8 +11,9 @@
 namespace ssd {
 namespace {
 
-// More than a worker can be ahead of another: the lead is at most k + 1 steps, and k at most 1000.
-constexpr size_t kMaxOpenSums = 2048;
+// How many sums may wait that a worker has given its part of. More than it can be ahead of another: the lead is at most
+// k + 1 steps, and k at most 1000.
+constexpr int64_t kMaxOpenSums = 2048;
 
 // Sums are written as JSON, which has no other numbers.
 absl::Status CheckNumbers(std::initializer_list<double> numbers) {
@@ -22,18 +23,30 @@ absl::Status CheckNumbers(std::initializer_list<double> numbers) {
   return absl::OkStatus();
 }
 
+// Without fields of other versions, which can be large and which nobody asks for.
+template <typename Message>
+Message Known(Message message) {
+  message.DiscardUnknownFields();
+  return message;
+}
+
 }  // namespace
 
 template <typename Message>
 absl::StatusOr<Coordinator::Parts<Message>> Coordinator::Complete(std::map<uint64_t, Parts<Message>>& open,
                                                                   uint64_t key, WorkerId worker,
-                                                                  const Message& part) {
-  if (open.size() >= kMaxOpenSums && !open.contains(key)) {
+                                                                  Message part) {
+  // Each worker's own are counted, so that one that reports what no other does is in nobody's way but its own.
+  const auto waiting = [&open, worker] {
+    return std::count_if(open.begin(), open.end(),
+                         [worker](const auto& sum) { return sum.second.contains(worker); });
+  };
+  if (static_cast<int64_t>(open.size()) >= kMaxOpenSums && waiting() >= kMaxOpenSums) {
     return absl::InvalidArgumentError(absl::StrCat("worker ", worker.value(), " reports ", key, ": ",
-                                                   open.size(), " others wait for the other workers"));
+                                                   kMaxOpenSums, " others wait for the other workers"));
   }
   Parts<Message>& parts = open[key];
-  if (!parts.emplace(worker, part).second) {
+  if (!parts.emplace(worker, std::move(part)).second) {
     return absl::InvalidArgumentError(
         absl::StrCat("worker ", worker.value(), " has reported ", key, " before"));
   }
@@ -48,7 +61,7 @@ absl::Status Coordinator::Add(WorkerId worker, const v1::Report& report, int64_t
       CheckNumbers({report.loss_sum(), report.seconds(), report.data_seconds(), report.compute_seconds(),
                     report.local_update_seconds(), report.push_seconds(), report.wait_seconds()}));
   ASSIGN_OR_RETURN(const Parts<Reported> parts,
-                   Complete(reports_, report.step(), worker, Reported{report, lead}));
+                   Complete(reports_, report.step(), worker, Reported{Known(report), lead}));
   if (parts.empty()) return absl::OkStatus();
   v1::Report sum;
   sum.set_step(report.step());
@@ -75,7 +88,7 @@ absl::Status Coordinator::Add(WorkerId worker, const v1::Report& report, int64_t
 absl::Status Coordinator::Add(WorkerId worker, const v1::Evaluated& evaluated) {
   RETURN_IF_ERROR(CheckNumbers({evaluated.loss_sum()}));
   ASSIGN_OR_RETURN(const Parts<v1::Evaluated> parts,
-                   Complete(evaluations_, evaluated.version(), worker, evaluated));
+                   Complete(evaluations_, evaluated.version(), worker, Known(evaluated)));
   if (parts.empty()) return absl::OkStatus();
   v1::Evaluated sum;
   sum.set_version(evaluated.version());

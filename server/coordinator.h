@@ -34,7 +34,8 @@ class Coordinator {
   void StartGeneration() { ++generation_; }
 
   // Adds one worker's part; the last one of a step or version reaches the observer. InvalidArgument: given
-  // twice, a number that is not finite, or further ahead of the others than a schedule allows.
+  // twice, a number that is not finite, or further ahead of the others than a schedule allows. What waits for the others
+  // is kept: 2048 parts of each kind and worker.
   // `lead`: the shard's since the last report of any worker.
   absl::Status Add(WorkerId worker, const v1::Report& report, int64_t lead);
   absl::Status Add(WorkerId worker, const v1::Evaluated& evaluated);
@@ -51,7 +52,7 @@ class Coordinator {
   // Keeps `part`; returns all parts when it was the last one.
   template <typename Message>
   absl::StatusOr<Parts<Message>> Complete(std::map<uint64_t, Parts<Message>>& open, uint64_t key,
-                                          WorkerId worker, const Message& part);
+                                          WorkerId worker, Message part);
 
   const int num_workers_;
   RunObserver& observer_;

@@ -61,6 +61,14 @@ absl::StatusOr<ParameterShard::BlockState*> ParameterShard::Find(BlockId id) {
   return &found->second;
 }
 
+absl::Status ParameterShard::CheckSize(size_t floats) const {
+  for (const auto& [id, state] : blocks_) {
+    if (static_cast<size_t>(partition_.block(id).size) == floats) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("a payload of ", floats, " floats, which no block here has"));
+}
+
 absl::Status ParameterShard::SetInitial(BlockId id, Buffer values) {
   ASSIGN_OR_RETURN(BlockState * state, Find(id));
   const Block& block = partition_.block(id);
@@ -269,6 +277,18 @@ Version ParameterShard::CompleteVersion() const {
 
 std::vector<ParameterShard::Straggler> ParameterShard::Stragglers() const {
   const Version complete = CompleteVersion();
+  // A worker's statistics come ahead of its gradients. Those of a version that all have given their gradients for do
+  // not come any more: whoever waits for them is itself waited for at the steps that follow.
+  for (const auto& [id, state] : blocks_) {
+    const Block& block = partition_.block(id);
+    if (block.kind != Block::Kind::kBuffers || !state.aggregator.under_way()) continue;
+    const StepRange steps = RangeAfter(block, state.newest.version);
+    if (steps.end.value() > complete.value()) continue;
+    std::vector<Straggler> silent;
+    for (WorkerId worker : state.aggregator.Missing())
+      silent.push_back({.worker = worker, .step = steps.first});
+    return silent;
+  }
   std::vector<Straggler> stragglers;
   for (const auto& [id, state] : blocks_) {
     if (!state.has_initial && !state.parked.empty()) return {{.worker = WorkerId(0), .step = Step(0)}};

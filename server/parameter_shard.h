@@ -66,7 +66,9 @@ class ParameterShard {
   const ModelLayout& layout() const { return layout_; }
   const Partition& partition() const { return partition_; }
   const SyncSchedule& schedule() const { return *schedule_; }
-  int64_t num_blocks() const { return static_cast<int64_t>(blocks_.size()); }  // this shard's
+
+  // InvalidArgument: no block of this shard has so many floats.
+  absl::Status CheckSize(size_t floats) const;
 
   // Version 0 of a block. AlreadyExists: it has been given.
   absl::Status SetInitial(BlockId id, Buffer values);
@@ -93,7 +95,8 @@ class ParameterShard {
   Version CompleteVersion() const;
 
   // Those without whom the lowest version cannot rise; empty when no worker has begun the next update. While
-  // pulls wait for version 0 that is worker 0.
+  // pulls wait for version 0 that is worker 0. Those alone, where there are any, who have not given the statistics of the
+  // lowest version, or of one before.
   std::vector<Straggler> Stragglers() const;
 
   // Pulls that wait, for metrics and bounds.

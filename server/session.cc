@@ -10,10 +10,6 @@
 namespace ssd {
 namespace {
 
-// How many blocks a worker may have asked for and not received, in multiples of the shard's blocks: two
-// pulls.
-constexpr int64_t kMaxPendingPulls = 2;
-
 // In one report: sums of as many as a run can have workers and steps stay within 64 bits.
 constexpr uint64_t kMaxSamples = uint64_t{1} << 32;
 constexpr uint64_t kMaxBytes = uint64_t{1} << 50;
@@ -61,9 +57,16 @@ absl::Status Session::Handle(WorkerFrame& frame) {
   if (header.has_goodbye()) return HandleGoodbye(header.goodbye());
   if (header.has_hello()) return absl::InvalidArgumentError("a second hello");
   if (!shard_.running()) return absl::FailedPreconditionError("a frame before the welcome");
+  // Payloads lie in arrays that their pool keeps by size, so that none may come but those of blocks.
+  const size_t floats = frame.payload.size();
+  const bool has_payload = header.has_initial() || (header.has_push() && !header.push().skipped());
+  if (floats > 0 && !has_payload) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a payload of ", floats, " floats in a frame that has none"));
+  }
   ASSIGN_OR_RETURN(const bool current,
                    shard_.AcceptGeneration(Generation(static_cast<int64_t>(header.generation()))));
-  if (!current) return absl::OkStatus();
+  if (!current) return floats == 0 ? absl::OkStatus() : shard_.parameters()->CheckSize(floats);
 
   switch (header.message_case()) {
     case v1::WorkerHeader::kInitial:
@@ -155,19 +158,23 @@ absl::Status Session::EndIfDiverged(absl::Status status) {
 }
 
 absl::Status Session::HandlePull(const v1::Pull& pull) {
-  const int64_t limit = kMaxPendingPulls * shard_.parameters()->num_blocks();
-  if (parked_blocks_ + pull.blocks_size() > limit || sink_.queued_bytes() > shard_.max_queued_bytes()) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("worker ", worker_.value(), " asks for more than it reads: ", parked_blocks_,
-                     " blocks parked, ", sink_.queued_bytes(), " bytes unsent"));
+  size_t asked = 0;
+  for (const uint32_t id : pull.blocks()) asked += shard_.ReplyBytes(BlockId(id));
+  const size_t unsent = sink_.queued_bytes();
+  if (parked_bytes_ + unsent + asked > shard_.max_reply_bytes()) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "worker ", worker_.value(), " asks for more than it reads: ", asked, " bytes beside ", parked_bytes_,
+        " parked and ", unsent, " unsent, at most ", shard_.max_reply_bytes(), " are allowed"));
   }
   for (const uint32_t id : pull.blocks()) {
-    ++parked_blocks_;
+    const size_t reply_bytes = shard_.ReplyBytes(BlockId(id));
+    parked_bytes_ += reply_bytes;
     RETURN_IF_ERROR(shard_.mutable_parameters().Pull(
         BlockId(id), Version(static_cast<int64_t>(pull.version())), pull.exact(),
-        [this, id, alive = std::weak_ptr<bool>(alive_)](const ParameterShard::Snapshot& snapshot) {
+        [this, id, reply_bytes,
+         alive = std::weak_ptr<bool>(alive_)](const ParameterShard::Snapshot& snapshot) {
           if (alive.expired()) return;
-          --parked_blocks_;
+          parked_bytes_ -= reply_bytes;
           ServerFrame frame = NewFrame();
           frame.header.mutable_block()->set_block(id);
           frame.header.mutable_block()->set_version(static_cast<uint64_t>(snapshot.version.value()));

@@ -85,7 +85,7 @@ class Session {
   absl::Duration last_heard_;
   std::deque<Held> inbox_;  // front: being handled, or held
   bool handling_ = false;
-  int64_t parked_blocks_ = 0;  // pulled and not answered yet
+  size_t parked_bytes_ = 0;  // of the replies to what is pulled and not answered yet
   // Gone with the session: a parked pull may outlive it.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

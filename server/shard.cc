@@ -15,6 +15,8 @@ namespace {
 
 constexpr int64_t kMaxBlocks = 1 << 18;  // 256 GiB in the largest automatic blocks
 constexpr absl::Duration kNoticeInterval = absl::Seconds(5);
+// The header of a Block and what else lies before its payload, at most.
+constexpr size_t kBeforeReply = 48;
 // A worker that is only silent here may wait for somebody at another shard, which accuses first.
 constexpr absl::Duration kSilenceGrace = absl::Seconds(5);
 
@@ -74,19 +76,24 @@ absl::Status Shard::CreateParameters(const v1::Hello& hello) {
   }
   const ShardPlan plan = options_.plan(static_cast<int64_t>(hello.samples_per_epoch()));
   Partition partition(layout, options_.num_shards, options_.block_bytes);
-  for (const Block& block : partition.blocks()) {
-    if (block.shard == options_.shard)
-      max_queued_bytes_ += 2 * (block.size * sizeof(float) + kQueuedMessageBytes);
-  }
   parameters_ = std::make_unique<ParameterShard>(
       ParameterShard::Options{.shard = options_.shard,
                               .num_workers = options_.num_workers,
                               .deterministic = options_.deterministic,
                               .optimizer = options_.optimizer},
       std::move(layout), std::move(partition), plan.schedule, plan.learning_rate, &pool_);
+  for (const Block& block : parameters_->partition().blocks()) {
+    if (block.shard == options_.shard) max_reply_bytes_ += 2 * ReplyBytes(block.id);
+  }
   first_hello_ = hello;
   first_hello_.DiscardUnknownFields();  // nobody asks for them, and they can be large
   return absl::OkStatus();
+}
+
+size_t Shard::ReplyBytes(BlockId block) const {
+  const Partition& partition = parameters_->partition();
+  if (!partition.contains(block.value())) return 0;
+  return partition.block(block).size * sizeof(float) + kBeforeReply + kQueuedMessageBytes;
 }
 
 absl::Status Shard::Join(Session& session, const v1::Hello& hello) {
@@ -139,7 +146,7 @@ absl::Status Shard::Join(Session& session, const v1::Hello& hello) {
   if (num_present() < options_.num_workers) return absl::OkStatus();
 
   state_ = State::kRunning;
-  last_progress_ = last_notice_ = clock_.Steady();
+  running_since_ = last_progress_ = last_notice_ = clock_.Steady();
   if (coordinator_ != nullptr) {
     coordinator_->StartGeneration();
     generation_ = coordinator_->generation();
@@ -268,6 +275,8 @@ void Shard::CheckProgress() {
     last_version_ = version;
     last_progress_ = now;
   }
+  if (version == parameters_->schedule().last_version() && !complete_since_.has_value())
+    complete_since_ = now;
   std::vector<std::string> who;
   absl::Duration waited, allowed = options_.peer_timeout;
   if (!stragglers.empty()) {
@@ -278,10 +287,14 @@ void Shard::CheckProgress() {
   } else {
     // Nobody waits for another's gradient: all compute, or the last version is there and some have not said goodbye.
     allowed += kSilenceGrace;
+    // Nothing was awaited of anybody before the run began. After the last version an evaluation and a goodbye may take as
+    // long each; who talks on cannot stay for ever.
+    const absl::Duration latest = complete_since_.value_or(absl::InfiniteDuration()) + allowed;
     for (const Session* member : members_) {
-      if (member == nullptr || now - member->last_heard() < std::min(kNoticeInterval, options_.peer_timeout))
-        continue;
-      waited = std::max(waited, now - member->last_heard());
+      if (member == nullptr) continue;
+      const absl::Duration heard = std::clamp(member->last_heard(), running_since_, latest);
+      if (now - heard < std::min(kNoticeInterval, options_.peer_timeout)) continue;
+      waited = std::max(waited, now - heard);
       who.push_back(absl::StrCat("worker ", member->worker().value(), " ", StepName()));
     }
   }

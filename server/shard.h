@@ -116,9 +116,11 @@ class Shard {
   Coordinator* coordinator() { return coordinator_; }
   Generation generation() const { return generation_; }
   absl::Duration Now() const { return clock_.Steady(); }
-  // How much may wait to be sent to one worker before it is thought not to read: two pulls of the whole
-  // shard, as FrameSink counts them.
-  size_t max_queued_bytes() const { return max_queued_bytes_; }
+  // What the reply to a pull of `block` is at most, as FrameSink counts it while it is unsent; 0 for what is no block.
+  size_t ReplyBytes(BlockId block) const;
+  // How much of replies one worker may have parked and unsent before it is thought not to read: two pulls of the
+  // whole shard. One pull is under way at a time, and what is sent of the one before may not be counted yet.
+  size_t max_reply_bytes() const { return max_reply_bytes_; }
 
  private:
   enum class State { kGathering, kRunning, kEnded };
@@ -148,15 +150,17 @@ class Shard {
   std::vector<Session*> members_;  // by worker; null: absent, or has left
   std::vector<bool> done_;         // by worker: has said Goodbye{0}
   v1::Hello first_hello_;
-  size_t max_queued_bytes_ = 0;
+  size_t max_reply_bytes_ = 0;
   int64_t strangers_refused_ = 0;  // since the last line about them
   std::optional<absl::Duration> last_refusal_notice_;
   std::unique_ptr<ParameterShard> parameters_;
 
   absl::Duration started_;        // steady time
+  absl::Duration running_since_;  // steady time
   absl::Duration last_progress_;  // steady time when the complete version last rose or nothing was under way
   absl::Duration last_notice_;    // steady time of the last line about waiting
   Version last_version_;
+  std::optional<absl::Duration> complete_since_;  // steady time when the run's last version was there
   Version retried_version_;  // at which held pushes were looked at last
   // Gone with this object: a timer may outlive it.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

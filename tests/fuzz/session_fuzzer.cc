@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/wire/frame_queue.h"
 #include "server/coordinator.h"
 #include "server/shard.h"
 #include "tests/fuzz/property.h"
@@ -112,7 +113,7 @@ class Run {
     SSD_PROPERTY(parameters.CompleteVersion() <= parameters.schedule().last_version());
     // Two pulls of all blocks for each stream that ever was a member's, of whom there can be two before the run ends, and
     // one that replaces another.
-    SSD_PROPERTY(parameters.parked_pulls() <= (kWorkers + 1) * 2 * parameters.num_blocks());
+    SSD_PROPERTY(parameters.parked_pulls() * kQueuedMessageBytes <= (kWorkers + 1) * shard_.max_reply_bytes());
   }
 
   testing::ManualExecutor executor_;

@@ -4,17 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "tests/integration/ends_cluster.h"
+#include "tests/integration/ends_memory.h"
 #include "tests/integration/ends_raw_http2.h"
 #include "tests/integration/ends_raw_stream.h"
 #include "tests/testing/status_matchers.h"
@@ -26,8 +22,6 @@ using ::ssd::testing::Process;
 using ::ssd::testing::StatusIs;
 using ::testing::HasSubstr;
 
-constexpr int64_t kMiB = 1 << 20;
-
 // docs/concurrency.md, "Strangers", for two workers and automatic blocks.
 constexpr int64_t kMaxStrangers = 2 + 16;
 constexpr int64_t kMaxFrame = 2 * kMiB + 32;
@@ -36,21 +30,6 @@ constexpr int64_t kConnection = 128 << 10;
 
 int64_t Bound(int64_t connections) {
   return 2 * (2 * kMaxStrangers * kMaxFrame) + kParsedHello + connections * kConnection;
-}
-
-// The most memory that the process has had resident so far.
-int64_t PeakBytes(const Process& process) {
-  std::ifstream status(absl::StrCat("/proc/", process.pid(), "/status"));
-  for (std::string line; std::getline(status, line);) {
-    absl::string_view rest = line;
-    int64_t kib = 0;
-    if (absl::ConsumePrefix(&rest, "VmHWM:") && absl::ConsumeSuffix(&rest, "kB") &&
-        absl::SimpleAtoi(rest, &kib)) {
-      return kib << 10;
-    }
-  }
-  ADD_FAILURE() << "no VmHWM of " << process.name();
-  return 0;
 }
 
 // The bytes of a hello as far as a stranger knows it: everything but the experiment.
@@ -74,22 +53,6 @@ std::string EncodedHello(const v1::Hello& hello) {
 std::string Message(const std::string& bytes) {
   return MessageDeclaring(static_cast<uint32_t>(bytes.size()), bytes);
 }
-
-// Under the address sanitizer a process keeps what it has freed, by default 256 MiB of it. While this lives, processes that
-// are started do not.
-class NoQuarantine {
- public:
-  NoQuarantine() {
-    const char* const set = std::getenv("ASAN_OPTIONS");
-    if (set != nullptr) before_ = set;
-    const std::string options = absl::StrCat(before_, before_.empty() ? "" : ":", "quarantine_size_mb=1");
-    ::setenv("ASAN_OPTIONS", options.c_str(), /*overwrite=*/1);
-  }
-  ~NoQuarantine() { ::setenv("ASAN_OPTIONS", before_.c_str(), /*overwrite=*/1); }
-
- private:
-  std::string before_;
-};
 
 class EndsFloodTest : public ::testing::Test {
  protected:

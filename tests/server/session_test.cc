@@ -167,6 +167,28 @@ TEST_F(MemberTest, ErrorsOfAPushAreItsSenders) {
   ExpectBobIsLost(Code::kInvalidArgument, "got 3 floats, layout says 2");
 }
 
+// Or a pool would keep an array of every size that a worker can think of.
+TEST_F(MemberTest, PayloadsOfFramesThatHaveNoneAreRefused) {
+  const auto refuse = [this](auto fill) {
+    Begin({});
+    v1::WorkerHeader header = Header();
+    fill(header);
+    Give(*bob_, header, {1, 2});
+    return bob_->closed.has_value() && bob_->closed->code() == Code::kInvalidArgument;
+  };
+  EXPECT_TRUE(refuse([](v1::WorkerHeader& header) { header.mutable_pull()->add_blocks(0); }));
+  EXPECT_TRUE(refuse([](v1::WorkerHeader& header) { header.mutable_report()->set_step(1); }));
+  EXPECT_TRUE(refuse([](v1::WorkerHeader& header) { header.mutable_push()->set_skipped(true); }));
+  EXPECT_FALSE(refuse([](v1::WorkerHeader& header) { header.mutable_push()->set_block(0); }));
+}
+
+TEST_F(MemberTest, PayloadsOfAnOlderGenerationHaveABlocksSizeToo) {
+  Push(*bob_, 0, {1, 2}, /*generation=*/0);
+  EXPECT_FALSE(bob_->closed.has_value());
+  Push(*bob_, 0, {1, 2, 3}, /*generation=*/0);
+  ExpectBobIsLost(Code::kInvalidArgument, "a payload of 3 floats, which no block here has");
+}
+
 TEST_F(MemberTest, NumbersBeyondInt64AreRefused) {
   Push(*bob_, std::numeric_limits<uint64_t>::max());
   ExpectBobIsLost(Code::kInvalidArgument, "is not pushed after step -1");
@@ -177,11 +199,16 @@ TEST_F(MemberTest, PullsOfUnknownBlocksAreRefused) {
   ExpectBobIsLost(Code::kNotFound, "block 4000000000 of 2");
 }
 
+// Of the blocks of this test a reply counts 2 floats, 512 for a queued message, and 48 for its header.
+constexpr size_t kReply = 2 * sizeof(float) + 512 + 48;
+
 TEST_F(MemberTest, PullsBeyondTheBoundEndTheirStream) {
-  Pull(*bob_, 1, {0, 0, 0, 0});
-  EXPECT_FALSE(bob_->closed.has_value()) << "two of each block may be parked";
+  Pull(*bob_, 1, {0, 0});
+  Pull(*bob_, 2, {0, 0});
+  EXPECT_FALSE(bob_->closed.has_value()) << "as much as two pulls of both blocks may be parked";
   Pull(*bob_, 1, {0});
-  ExpectBobIsLost(Code::kResourceExhausted, "4 blocks parked");
+  ExpectBobIsLost(Code::kResourceExhausted,
+                  "568 bytes beside 2272 parked and 0 unsent, at most 2272 are allowed");
 }
 
 TEST_F(MemberTest, AnsweredPullsNoLongerCount) {
@@ -191,12 +218,34 @@ TEST_F(MemberTest, AnsweredPullsNoLongerCount) {
 }
 
 TEST_F(MemberTest, WhoDoesNotReadIsClosed) {
-  bob_->queued = 2 * (4 * sizeof(float) + 2 * 512);  // two pulls of all: four floats in two frames
+  bob_->queued = 3 * kReply;
   Pull(*bob_, 0);
   EXPECT_FALSE(bob_->closed.has_value());
   ++bob_->queued;
   Pull(*bob_, 0);
-  ExpectBobIsLost(Code::kResourceExhausted, "2081 bytes unsent");
+  ExpectBobIsLost(Code::kResourceExhausted, "1705 unsent");
+}
+
+TEST_F(MemberTest, WhatIsParkedAndWhatIsUnsentCountTogether) {
+  Pull(*bob_, 1, {0, 0});
+  bob_->queued = 2 * kReply;
+  EXPECT_FALSE(bob_->closed.has_value());
+  Pull(*bob_, 0);
+  ExpectBobIsLost(Code::kResourceExhausted, "beside 1136 parked and 1136 unsent");
+}
+
+// A large block instead of every small one would be more than two pulls.
+TEST_F(SessionTest, PullsCountByTheirBlocksSizes) {
+  Make({.num_workers = 1, .block_bytes = 4096});
+  FakeStream& alice = Open();
+  v1::Hello hello = HelloOf(0);
+  hello.mutable_parameters(0)->set_shape(0, 1024);
+  Say(alice, hello);
+  Pull(alice, 0, {0, 0});
+  EXPECT_FALSE(alice.closed.has_value());
+  Pull(alice, 0, {0});
+  ASSERT_TRUE(alice.closed.has_value());
+  EXPECT_THAT(*alice.closed, StatusIs(Code::kResourceExhausted, HasSubstr("4656 bytes beside 9312 parked")));
 }
 
 TEST_F(SessionTest, ReportsGoToShard0) {

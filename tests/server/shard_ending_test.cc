@@ -115,6 +115,15 @@ TEST_F(EndingTest, WhileAllComputeEachHasThePeerTimeoutForItsStep) {
   }
 }
 
+TEST_F(EndingTest, TheWaitForTheLastHelloIsNobodysSilence) {
+  Make({.num_workers = 2});
+  Join(1);
+  executor_.Advance(absl::Seconds(29));
+  Join(0);
+  executor_.Advance(absl::Seconds(19));
+  EXPECT_THAT(ending(), Pair(-1, ""));
+}
+
 TEST_F(EndingTest, WhenAllAreSilentAllAreNamed) {
   GiveInitial(*alice_);
   executor_.Advance(absl::Seconds(30));
@@ -133,6 +142,31 @@ TEST_F(EndingTest, WhoDoesNotSayGoodbyeAfterTheLastVersionIsNamed) {
   SayGoodbye(*alice_, 0);
   executor_.Advance(absl::Seconds(30));
   EXPECT_THAT(ending(), Pair(200, HasSubstr("lost worker 1 at step 2: nothing for 25s")));
+}
+
+TEST_F(EndingTest, WhoTalksOnAfterTheLastVersionIsNamed) {
+  TrainToTheEnd(*alice_, *bob_);
+  SayGoodbye(*alice_, 0);
+  for (int i = 0; i < 49; ++i) {
+    executor_.Advance(absl::Seconds(1));
+    Pull(*bob_, 2);
+  }
+  EXPECT_THAT(ending(), Pair(-1, "")) << "it may evaluate for one time, and then take its leave for another";
+  executor_.Advance(absl::Seconds(3));
+  EXPECT_THAT(ending(), Pair(200, HasSubstr("lost worker 1 at step 2: nothing for 25s")));
+}
+
+// Nothing else waits for it: the others' next gradients wait for a pull of these statistics.
+TEST_F(EndingTest, WhoGivesItsGradientsAndNotItsStatisticsIsNamed) {
+  GiveInitial(*alice_);
+  v1::WorkerHeader statistics = Header();
+  statistics.mutable_push()->set_block(1);
+  Give(*alice_, statistics, {1, 1});
+  Push(*alice_, 0);
+  Push(*bob_, 0);
+  Push(*bob_, 1);  // it is ahead: all the same it is not worker 0 that holds up the run
+  executor_.Advance(absl::Seconds(22));
+  EXPECT_THAT(ending(), Pair(200, "lost worker 1 at step 0: nothing for 20s, peer_timeout is 20s"));
 }
 
 TEST_F(EndingTest, Worker0IsNamedWhenVersion0DoesNotCome) {
