@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -49,7 +50,8 @@ class FlagParser {
     while (next < arguments.size() && !parsed_.Has("help") && !parsed_.Has("version")) {
       const std::string& argument = arguments[next++];
       if (argument == "--") {
-        parsed_.positional_.insert(parsed_.positional_.end(), arguments.begin() + next, arguments.end());
+        parsed_.positional_.insert(parsed_.positional_.end(),
+                                   arguments.begin() + static_cast<std::ptrdiff_t>(next), arguments.end());
         break;
       }
       if (argument == "-h") {

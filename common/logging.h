@@ -49,12 +49,16 @@ struct LogVoidify {
 #define SSD_LOG_SEVERITY_ERROR ::ssd::LogSeverity::kError
 #define SSD_LOG_SEVERITY_FATAL ::ssd::LogSeverity::kFatal
 #define LOG(severity) ::ssd::LogMessage(SSD_LOG_SEVERITY_##severity, __FILE__, __LINE__).stream()
+
+// NOLINTBEGIN(bugprone-macro-parentheses): the message follows with <<, which parentheses around the whole would cut off.
 #define VLOG(level) !::ssd::VlogIsOn(level) ? (void)0 : ::ssd::LogVoidify() & LOG(INFO)
 #define CHECK(condition) \
   (condition) ? (void)0 : ::ssd::LogVoidify() & LOG(FATAL) << "check failed: " #condition " "
 #define SSD_CHECK_OP(a, op, b) \
   ((a)op(b)) ? (void)0         \
              : ::ssd::LogVoidify() & LOG(FATAL) << "check failed: " #a " " #op " " #b " (" << (a) << " and " << (b) << ") "
+// NOLINTEND(bugprone-macro-parentheses)
+
 #define CHECK_EQ(a, b) SSD_CHECK_OP(a, ==, b)
 #define CHECK_LT(a, b) SSD_CHECK_OP(a, <, b)
 #define CHECK_LE(a, b) SSD_CHECK_OP(a, <=, b)

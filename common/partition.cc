@@ -11,7 +11,8 @@ constexpr int64_t kFloatBytes = sizeof(float);
 
 int64_t BlockFloats(int64_t total, int num_shards, std::optional<int64_t> block_bytes) {
   if (block_bytes.has_value()) return *block_bytes / kFloatBytes;
-  return std::clamp<int64_t>(total * kFloatBytes / (8 * num_shards), 16 << 10, kMaxAutoBlockBytes) / kFloatBytes;
+  const int64_t eighth_bytes = total * kFloatBytes / num_shards / 8;  // of a shard's part
+  return std::clamp<int64_t>(eighth_bytes, 16 << 10, kMaxAutoBlockBytes) / kFloatBytes;
 }
 
 }  // namespace

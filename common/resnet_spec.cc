@@ -8,18 +8,18 @@
 namespace ssd {
 namespace {
 
-using Block = ResNetSpec::Block;
+using BlockKind = ResNetSpec::Block;
 
 // 6n + 2 layers: the stem, three stages of n blocks of two convolutions, the linear layer.
 ResNetSpec Cifar(int64_t n) {
-  return {.block = Block::kBasic,
+  return {.block = BlockKind::kBasic,
           .layers = {n, n, n},
           .width = 16,
           .stem = ResNetSpec::Stem::kCifar,
           .shortcut = ResNetSpec::Shortcut::kPadded};
 }
 
-ResNetSpec ImageNet(Block block, std::vector<int64_t> layers) {
+ResNetSpec ImageNet(BlockKind block, std::vector<int64_t> layers) {
   return {.block = block, .layers = std::move(layers)};
 }
 
@@ -31,11 +31,11 @@ const std::vector<std::pair<std::string, ResNetSpec>>& Published() {
       {"resnet44", Cifar(7)},
       {"resnet56", Cifar(9)},
       {"resnet110", Cifar(18)},
-      {"resnet18", ImageNet(Block::kBasic, {2, 2, 2, 2})},
-      {"resnet34", ImageNet(Block::kBasic, {3, 4, 6, 3})},
-      {"resnet50", ImageNet(Block::kBottleneck, {3, 4, 6, 3})},
-      {"resnet101", ImageNet(Block::kBottleneck, {3, 4, 23, 3})},
-      {"resnet152", ImageNet(Block::kBottleneck, {3, 8, 36, 3})},
+      {"resnet18", ImageNet(BlockKind::kBasic, {2, 2, 2, 2})},
+      {"resnet34", ImageNet(BlockKind::kBasic, {3, 4, 6, 3})},
+      {"resnet50", ImageNet(BlockKind::kBottleneck, {3, 4, 6, 3})},
+      {"resnet101", ImageNet(BlockKind::kBottleneck, {3, 4, 23, 3})},
+      {"resnet152", ImageNet(BlockKind::kBottleneck, {3, 8, 36, 3})},
   };
   return published;
 }
@@ -85,7 +85,7 @@ int64_t CountParameters(const ResNetSpec& spec, int64_t image_channels, int64_t 
     if (reshapes && spec.shortcut == ResNetSpec::Shortcut::kProjected)
       count += convolution(1, inputs, outputs);
     for (int64_t block = 0; block < spec.layers[stage]; ++block) {
-      if (spec.block == Block::kBasic) {
+      if (spec.block == BlockKind::kBasic) {
         count += convolution(3, inputs, outputs) + convolution(3, outputs, outputs);
       } else {
         count +=

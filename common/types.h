@@ -17,6 +17,7 @@ class Number {
   constexpr explicit Number(int64_t value) : value_(value) {}
 
   constexpr int64_t value() const { return value_; }
+  // NOLINTNEXTLINE(modernize-use-nullptr): takes the 0 in what clang makes of it for a pointer.
   constexpr auto operator<=>(const Number&) const = default;
   constexpr Number operator+(int64_t n) const { return Number(value_ + n); }
   constexpr Number operator-(int64_t n) const { return Number(value_ - n); }

@@ -13,7 +13,7 @@ run_packages=(
   libgrpc++-dev protobuf-compiler-grpc libprotobuf-dev protobuf-compiler libabsl-dev
   libdnnl-dev ocl-icd-opencl-dev libyaml-cpp-dev nlohmann-json3-dev)
 test_packages=(
-  clang libclang-rt-14-dev llvm libgtest-dev libgmock-dev libeigen3-dev libbenchmark-dev ccache python3 python3-venv)
+  clang clang-tidy libclang-rt-14-dev llvm libgtest-dev libgmock-dev libeigen3-dev libbenchmark-dev ccache python3 python3-venv)
 
 # fetch_cudnn_frontend: headers that NVIDIA publishes on PyPI alone, into build/cudnn_frontend.
 fetch_cudnn_frontend() {

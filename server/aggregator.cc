@@ -61,7 +61,7 @@ std::optional<Aggregator::Sum> Aggregator::TakeComplete() {
 std::vector<WorkerId> Aggregator::Missing() const {
   std::vector<WorkerId> missing;
   for (int i = 0; i < options_.num_workers; ++i) {
-    if (open_.empty() || !open_.front().has_answered[i]) missing.push_back(WorkerId(i));
+    if (open_.empty() || !open_.front().has_answered[i]) missing.emplace_back(i);
   }
   return missing;
 }

@@ -12,12 +12,12 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/io/errno_status.h"
 #include "common/status_macros.h"
 #include "common/wire/grpc_frame.h"
 #include "server/grpc_session.h"
@@ -104,7 +104,7 @@ class SocketLock {
       const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
       if (fd < 0) {
         return absl::InvalidArgumentError(
-            absl::StrCat(address, ": cannot create ", path, ": ", std::strerror(errno)));
+            absl::StrCat(address, ": cannot create ", path, ": ", ErrnoText(errno)));
       }
       if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
         ::close(fd);

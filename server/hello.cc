@@ -47,7 +47,7 @@ absl::Status CheckNames(const v1::Hello& hello) {
           absl::StrCat(tensors->size(), " tensors, at most ", kMaxTensors, " are allowed"));
     }
     std::vector<absl::string_view> names;
-    for (const v1::Hello::Tensor& tensor : *tensors) names.push_back(tensor.name());
+    for (const v1::Hello::Tensor& tensor : *tensors) names.emplace_back(tensor.name());
     std::sort(names.begin(), names.end());
     const auto twice = std::adjacent_find(names.begin(), names.end());
     if (twice != names.end())
@@ -74,9 +74,10 @@ absl::Status CheckAgreement(const v1::Hello& hello, ShardId shard, int num_worke
                                                       hello.shard(), " at the address of shard ",
                                                       shard.value()));
   }
-  for (size_t i = 0; i < fields.size(); ++i) {
+  const int num_fields = static_cast<int>(fields.size());
+  for (int i = 0; i < num_fields; ++i) {
     const auto& [name, value] = fields[i];
-    const bool there = static_cast<int>(i) < hello.fields_size() && hello.fields(i).name() == name;
+    const bool there = i < hello.fields_size() && hello.fields(i).name() == name;
     if (!there)
       return absl::FailedPreconditionError(absl::StrCat(name, ": ", who, " does not know this option"));
     if (hello.fields(i).value() != value) {
@@ -85,8 +86,8 @@ absl::Status CheckAgreement(const v1::Hello& hello, ShardId shard, int num_worke
                                                         shard.value(), " has ", value));
     }
   }
-  if (hello.fields_size() > static_cast<int>(fields.size())) {
-    return absl::FailedPreconditionError(absl::StrCat(BoundedText(hello.fields(fields.size()).name()),
+  if (hello.fields_size() > num_fields) {
+    return absl::FailedPreconditionError(absl::StrCat(BoundedText(hello.fields(num_fields).name()),
                                                       ": shard ", shard.value(),
                                                       " does not know this option of ", who));
   }

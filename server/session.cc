@@ -89,7 +89,7 @@ absl::Status Session::HandleHello(const v1::Hello& hello) {
   worker_ = WorkerId(hello.worker());
   incarnation_ = Incarnation(static_cast<int64_t>(hello.incarnation()));
   state_ = State::kMember;
-  const absl::Status status = shard_.Join(*this, hello);
+  absl::Status status = shard_.Join(*this, hello);
   if (status.ok()) return status;
   if (state_ == State::kMember) state_ = State::kStranger;  // it never was one
   if (status.code() == absl::StatusCode::kFailedPrecondition) {

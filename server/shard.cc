@@ -311,7 +311,7 @@ void Shard::CheckProgress() {
   }
 }
 
-void Shard::End(Ending ending) {
+void Shard::End(const Ending& ending) {
   if (state_ == State::kEnded) return;
   state_ = State::kEnded;
   end_message_ = ending.code == kExitDone ? "all workers are done" : ending.message;

@@ -74,7 +74,7 @@ class Shard {
   Session& Open(FrameSink& sink);
 
   // Ends the run from outside (a signal).
-  void Stop(Ending ending) { End(std::move(ending)); }
+  void Stop(const Ending& ending) { End(ending); }
 
   // Constants of the options, so for any thread. How many streams may be strangers' at once.
   int max_strangers() const { return options_.num_workers + kMoreStrangers; }
@@ -131,7 +131,7 @@ class Shard {
   void CheckStrangers();
   void CheckRendezvous();
   void CheckProgress();
-  void End(Ending ending);
+  void End(const Ending& ending);
   std::string StepName() const;
   int num_present() const;
 

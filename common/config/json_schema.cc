@@ -31,10 +31,6 @@ constexpr char kNumberWithExponent[] = "(?:(?:0|[1-9][0-9]*)(?:\\.[0-9]*)?|\\.[0
 constexpr char kNotZero[] = "(?=[0.]*[1-9])";  // stands before a number
 constexpr char kOneLine[] = "^[^\\u0000-\\u001F\\u007F]*$";
 
-std::string Joined(const std::string& section, const std::string& key) {
-  return section.empty() ? key : absl::StrCat(section, ".", key);
-}
-
 // A value's text as JSON has it: a number or a truth value where it is one.
 Json Value(const Option& option, const std::string& text) {
   const FieldDescriptor::Type type = option.field->type();
@@ -91,7 +87,7 @@ Json ValueSchema(const Option& option) {
   if (option.field->type() == FieldDescriptor::TYPE_STRING) return TextSchema(rules);
   if (option.field->type() == FieldDescriptor::TYPE_ENUM) {
     std::vector<std::string> names = EnumNames(*option.field->enum_type());
-    if (rules.auto_()) names.push_back("auto");
+    if (rules.auto_()) names.emplace_back("auto");
     return {{"enum", names}};
   }
   Forms forms = FormsOf(option);
@@ -100,8 +96,8 @@ Json ValueSchema(const Option& option) {
   if (not_zero) {
     for (std::string& text : forms.texts) text = absl::StrCat(kNotZero, text);
   }
-  if (rules.auto_()) forms.texts.push_back("auto");
-  if (!forms.texts.empty()) forms.types.push_back("string");
+  if (rules.auto_()) forms.texts.emplace_back("auto");
+  if (!forms.texts.empty()) forms.types.emplace_back("string");
 
   Json schema;
   schema["type"] = forms.types.size() == 1 ? Json(forms.types[0]) : Json(forms.types);
@@ -195,11 +191,11 @@ Json SectionSchema(const Descriptor& descriptor, const std::string& path) {
     const FieldDescriptor& field = *descriptor.field(i);
     Json& property = schema["properties"][field.name()];
     if (!IsSection(field)) {
-      property = OptionSchema(*FindOption(Joined(path, field.name())));
+      property = OptionSchema(*FindOption(KeyPath(path, field.name())));
       continue;
     }
     property["description"] = field.options().GetExtension(v1::rules).doc();
-    property.update(SectionSchema(*field.message_type(), Joined(path, field.name())));
+    property.update(SectionSchema(*field.message_type(), KeyPath(path, field.name())));
   }
   schema["additionalProperties"] = false;
   if (Json needs = NeedsWithin(path); !needs.empty()) schema["allOf"] = std::move(needs);

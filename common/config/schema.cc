@@ -65,6 +65,10 @@ Message* Option::MutableParent(v1::Experiment* experiment) const {
   return message;
 }
 
+std::string KeyPath(const std::string& section, const std::string& key) {
+  return section.empty() ? key : absl::StrCat(section, ".", key);
+}
+
 bool IsTrainingTime(const FieldDescriptor& field) {
   return field.message_type() == v1::TrainingTime::descriptor();
 }

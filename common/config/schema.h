@@ -46,12 +46,15 @@ const std::vector<Option>& Options();
 // Null where there is no such option.
 const Option* FindOption(const std::string& path);
 
+// "section.key"; `section` "" is the top level.
+std::string KeyPath(const std::string& section, const std::string& key);
+
 // A key of any section, and the section that it stands in: "" is the top level.
 struct Key {
   std::string section;
   const google::protobuf::FieldDescriptor* field;
 
-  std::string path() const { return section.empty() ? field->name() : section + "." + field->name(); }
+  std::string path() const { return KeyPath(section, field->name()); }
 };
 
 // Every key, those of sections included, in the schema's order.

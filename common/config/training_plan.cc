@@ -77,7 +77,7 @@ TrainingPlan MakeTrainingPlan(const v1::Experiment& experiment, int64_t samples_
                         .ramp_steps = steps(optimizer.schedule().lr_ramp()),
                         .total_steps = total_steps};
   for (const v1::TrainingTime& milestone : optimizer.schedule().milestones()) {
-    plan.learning_rate.milestones.push_back(Step(steps(milestone)));
+    plan.learning_rate.milestones.emplace_back(steps(milestone));
   }
   plan.optimizer = {.momentum = optimizer.momentum(),
                     .weight_decay = optimizer.weight_decay(),

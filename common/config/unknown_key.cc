@@ -106,8 +106,8 @@ std::string Advice(const std::string& section, const std::string& key, bool in_f
     paths.push_back(known.path());
   }
   for (const Synonym& synonym : kSynonyms) {
-    words.push_back(synonym.word);
-    paths.push_back(synonym.option);
+    words.emplace_back(synonym.word);
+    paths.emplace_back(synonym.option);
   }
   for (const Key& known : Keys()) {
     words.push_back(known.path());
@@ -124,7 +124,7 @@ std::string Advice(const std::string& section, const std::string& key, bool in_f
 }  // namespace
 
 std::string UnknownKeyMessage(const std::string& section, const std::string& key, bool in_file) {
-  const std::string path = section.empty() ? key : absl::StrCat(section, ".", key);
+  const std::string path = KeyPath(section, key);
   return absl::StrCat("unknown key ", Shown(path), "; ", Advice(section, key, in_file));
 }
 

@@ -135,7 +135,9 @@ std::string FormatValue(const Option& option, const Message& parent) {
   const Reflection& reflection = *parent.GetReflection();
   if (field->is_repeated()) {
     std::vector<std::string> elements;
-    for (int i = 0; i < reflection.FieldSize(parent, field); ++i) {
+    const int size = reflection.FieldSize(parent, field);
+    elements.reserve(size);
+    for (int i = 0; i < size; ++i) {
       elements.push_back(FormatElement(*field, parent, i));
     }
     return absl::StrCat("[", absl::StrJoin(elements, ", "), "]");

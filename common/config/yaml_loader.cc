@@ -19,10 +19,6 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-std::string Joined(const std::string& section, const std::string& key) {
-  return section.empty() ? key : absl::StrCat(section, ".", key);
-}
-
 std::string ElementPath(const Option& option, size_t index) {
   return absl::StrCat(option.path, "[", index, "]");
 }
@@ -59,7 +55,7 @@ class LayerWriter {
     for (const auto& [key, value] : node.entries) {
       const auto [first, is_new] = lines.emplace(key.text, key.line);
       if (!is_new) {
-        errors_->Add(Place(key), absl::StrCat("duplicate key ", Shown(Joined(section, key.text)), "; line ",
+        errors_->Add(Place(key), absl::StrCat("duplicate key ", Shown(KeyPath(section, key.text)), "; line ",
                                               first->second, " has it already"));
         continue;
       }
@@ -67,12 +63,12 @@ class LayerWriter {
       if (field == nullptr) {
         errors_->Add(Place(key), UnknownKeyMessage(section, key.text, /*in_file=*/true));
       } else if (!IsSection(*field)) {
-        WriteOption(*FindOption(Joined(section, key.text)), key, value);
+        WriteOption(*FindOption(KeyPath(section, key.text)), key, value);
       } else if (value.kind == YamlNode::Kind::kMap) {
-        WriteSection(Joined(section, key.text), *field->message_type(), value);
+        WriteSection(KeyPath(section, key.text), *field->message_type(), value);
       } else if (value.kind != YamlNode::Kind::kNull) {  // a section may be empty
         errors_->Add(Place(value),
-                     absl::StrCat(Joined(section, key.text), ": got ", Seen(value),
+                     absl::StrCat(KeyPath(section, key.text), ": got ", Seen(value),
                                   ", want a section: keys of its own, indented below, such as \"",
                                   field->message_type()->field(0)->name(), "\""));
       }
@@ -148,7 +144,7 @@ std::string UnknownPathMessage(const std::string& path) {
     if (descriptor == nullptr) return absl::StrCat(section, " is a value and has no key ", Shown(part));
     const FieldDescriptor* const field = descriptor->FindFieldByName(part);
     if (field == nullptr) return UnknownKeyMessage(section, part, /*in_file=*/false);
-    section = Joined(section, part);
+    section = KeyPath(section, part);
     descriptor = IsSection(*field) ? field->message_type() : nullptr;
   }
   return absl::StrCat(section, " is a section; set one of its keys, such as ", section, ".",

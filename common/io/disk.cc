@@ -106,7 +106,7 @@ class PosixDisk : public Disk {
     const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return ErrnoStatus(errno, path, "open");
     const int result = ::fsync(fd);
-    const absl::Status status =
+    absl::Status status =
         result == 0 || errno == EINVAL ? absl::OkStatus() : ErrnoStatus(errno, path, "sync");
     ::close(fd);
     return status;

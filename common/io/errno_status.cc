@@ -8,9 +8,10 @@
 
 namespace ssd {
 
+std::string ErrnoText(int error) { return std::generic_category().message(error); }
+
 absl::Status ErrnoStatus(int error, absl::string_view path, absl::string_view what) {
-  const std::string message =
-      absl::StrCat(path, ": cannot ", what, ": ", std::generic_category().message(error));
+  const std::string message = absl::StrCat(path, ": cannot ", what, ": ", ErrnoText(error));
   switch (error) {
     case ENOSPC:
     case EDQUOT:

@@ -61,6 +61,7 @@ std::vector<GrpcArgument> GrpcArguments(absl::Duration peer_timeout, size_t max_
   };
 }
 
+// NOLINTNEXTLINE(concurrency-mt-unsafe): at the start of main, where there is no other thread.
 void QuietGrpc() { setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0); }
 
 }  // namespace ssd

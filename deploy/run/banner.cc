@@ -50,7 +50,7 @@ std::string Policy(const v1::Experiment& experiment, const RunPlan& plan) {
                       Count(plan.warmup_steps, "step"));
 }
 
-std::string Transport(const v1::Cluster& cluster) {
+std::string TransportName(const v1::Cluster& cluster) {
   if (cluster.addresses().empty()) return "";
   return absl::StartsWith(cluster.addresses(0), "unix:") ? ", over unix sockets" : ", over TCP";
 }
@@ -87,7 +87,7 @@ std::string RenderBanner(const v1::Experiment& experiment, const RunPlan& plan,
       absl::StrCat("  policy      ", Policy(experiment, plan)),
       absl::StrCat("  processes   ", Count(cluster.workers(), "worker"), " of ",
                    Count(plan.threads, "thread"), ", ", Count(cluster.servers(), "server"),
-                   Transport(cluster)),
+                   TransportName(cluster)),
       absl::StrCat("  batch       ", WithCommas(batch), " a worker x ", Count(cluster.workers(), "worker"),
                    " = ", WithCommas(plan.global_batch), " (batch norm sees ", WithCommas(batch), ")"),
       absl::StrCat("  steps       ", Steps(experiment, plan)),

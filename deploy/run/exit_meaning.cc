@@ -37,7 +37,7 @@ std::string ExitMeaning(int code) {
       break;
   }
   if (code > 128 && code < 128 + 65) {
-    const char* name = ::strsignal(code - 128);
+    const char* name = ::sigdescr_np(code - 128);
     return absl::StrCat("ended by signal ", code - 128, " (", name == nullptr ? "?" : name, ")");
   }
   return absl::StrCat("unknown exit code ", code);

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 
@@ -17,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/io/errno_status.h"
 
 namespace ssd {
 namespace {
@@ -33,8 +33,8 @@ std::string SocketPath(const std::string& directory, int socket) {
 absl::StatusOr<SocketDirectory> SocketDirectory::Create(int num_sockets) {
   std::vector<std::string> parents;
   const char* runtime = ::getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && runtime[0] == '/') parents.push_back(runtime);
-  parents.push_back("/tmp");
+  if (runtime != nullptr && runtime[0] == '/') parents.emplace_back(runtime);
+  parents.emplace_back("/tmp");
   std::string tried;
   int error = 0;
   for (const std::string& parent : parents) {
@@ -47,7 +47,7 @@ absl::StatusOr<SocketDirectory> SocketDirectory::Create(int num_sockets) {
     }
     if (::mkdtemp(path.data()) != nullptr) return SocketDirectory(path, num_sockets);
     error = errno;
-    absl::StrAppend(&tried, "; ", parent, ": ", std::strerror(error));
+    absl::StrAppend(&tried, "; ", parent, ": ", ErrnoText(error));
   }
   const std::string message = absl::StrCat("cannot make a folder for the servers' sockets", tried);
   if (error == ENOSPC || error == EDQUOT) return absl::ResourceExhaustedError(message);
@@ -67,6 +67,7 @@ SocketDirectory::~SocketDirectory() {
 
 std::vector<std::string> SocketDirectory::Addresses() const {
   std::vector<std::string> addresses;
+  addresses.reserve(num_sockets_);
   for (int i = 0; i < num_sockets_; ++i) addresses.push_back(absl::StrCat("unix:", SocketPath(path_, i)));
   return addresses;
 }
@@ -94,8 +95,7 @@ absl::StatusOr<std::vector<std::string>> FreeTcpAddresses(int count) {
     if (fd >= 0) sockets.push_back(fd);
     if (fd < 0 || ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
         ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-      status =
-          absl::InternalError(absl::StrCat("cannot find a free port on 127.0.0.1: ", std::strerror(errno)));
+      status = absl::InternalError(absl::StrCat("cannot find a free port on 127.0.0.1: ", ErrnoText(errno)));
     } else {
       addresses.push_back(absl::StrCat("127.0.0.1:", ntohs(address.sin_port)));
     }

@@ -14,6 +14,7 @@
 #include "common/exit_code.h"
 #include "common/flags.h"
 #include "common/io/disk.h"
+#include "common/io/errno_status.h"
 #include "common/io/model_file.h"
 #include "common/status_macros.h"
 #include "common/version.h"
@@ -98,7 +99,7 @@ int Fail(const std::string& message, int code) {
 int Print(const std::string& text) {
   const bool printed = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
   return printed ? kExitDone
-                 : Fail(absl::StrCat("standard output: cannot write: ", std::strerror(errno)), kExitStorage);
+                 : Fail(absl::StrCat("standard output: cannot write: ", ErrnoText(errno)), kExitStorage);
 }
 
 absl::StatusOr<LoadedExperiment> Load(const ParsedFlags& flags) {
@@ -136,7 +137,7 @@ int Evaluate(const ParsedFlags& flags) {
     const size_t slash = model.rfind('/');
     configs = {(slash == std::string::npos ? "" : model.substr(0, slash + 1)) + "config.resolved.yaml"};
     if (::access(configs[0].c_str(), R_OK) != 0) {
-      return Fail(absl::StrCat(configs[0], ": ", std::strerror(errno),
+      return Fail(absl::StrCat(configs[0], ": ", ErrnoText(errno),
                                "; without an experiment beside the model, name one: ssd-run --evaluate ",
                                model, " experiment.yaml"),
                   kExitUsage);
@@ -151,11 +152,13 @@ int Evaluate(const ParsedFlags& flags) {
   for (const std::string& setting : flags.Values("set"))
     arguments.insert(arguments.end(), {"--set", setting});
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): there is no other thread.
   ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0);
   ::execv(pointers[0], pointers.data());
-  return Fail(absl::StrCat(programs->worker, ": cannot be run: ", std::strerror(errno)), kExitUsage);
+  return Fail(absl::StrCat(programs->worker, ": cannot be run: ", ErrnoText(errno)), kExitUsage);
 }
 
 int Report(const ParsedFlags& flags) {

@@ -24,7 +24,7 @@ std::vector<std::string> Environment(const std::map<std::string, std::string>& c
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const char* equals = std::strchr(*entry, '=');
     if (equals == nullptr || changes.count(std::string(*entry, equals - *entry)) == 0)
-      result.push_back(*entry);
+      result.emplace_back(*entry);
   }
   for (const auto& [name, value] : changes) result.push_back(absl::StrCat(name, "=", value));
   return result;
@@ -32,6 +32,7 @@ std::vector<std::string> Environment(const std::map<std::string, std::string>& c
 
 std::vector<char*> Pointers(std::vector<std::string>& strings) {
   std::vector<char*> result;
+  result.reserve(strings.size() + 1);
   for (std::string& string : strings) result.push_back(string.data());
   result.push_back(nullptr);
   return result;
@@ -49,7 +50,7 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
     ::signal(signal, SIG_DFL);  // fails for some, which have no handler
   sigset_t none;
   sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
   if (::dup2(input, STDIN_FILENO) >= 0 && ::dup2(log, STDOUT_FILENO) >= 0 &&
       ::dup2(log, STDERR_FILENO) >= 0) {
     ::execve(arguments[0], arguments, environment);
@@ -83,7 +84,7 @@ absl::StatusOr<pid_t> Spawn(const Command& command) {
   Descriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   int pipe[2];
   if (input.get() < 0 || ::pipe2(pipe, O_CLOEXEC) != 0) {
-    return absl::InternalError(absl::StrCat("cannot open a pipe: ", std::strerror(errno)));
+    return absl::InternalError(absl::StrCat("cannot open a pipe: ", ErrnoText(errno)));
   }
   Descriptor read_end(pipe[0]), write_end(pipe[1]);
 
@@ -93,7 +94,7 @@ absl::StatusOr<pid_t> Spawn(const Command& command) {
   const std::vector<char*> environment_pointers = Pointers(environment);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
-  if (pid < 0) return absl::InternalError(absl::StrCat("cannot start a process: ", std::strerror(errno)));
+  if (pid < 0) return absl::InternalError(absl::StrCat("cannot start a process: ", ErrnoText(errno)));
   if (pid == 0) {
     BecomeProgram(parent, input.get(), log.get(), write_end.get(), argument_pointers.data(),
                   environment_pointers.data());
@@ -110,7 +111,7 @@ absl::StatusOr<pid_t> Spawn(const Command& command) {
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
   }
   return absl::FailedPreconditionError(
-      absl::StrCat(command.arguments[0], ": cannot be run: ", std::strerror(error)));
+      absl::StrCat(command.arguments[0], ": cannot be run: ", ErrnoText(error)));
 }
 
 }  // namespace ssd

@@ -8,9 +8,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "common/io/errno_status.h"
 #include "common/status_macros.h"
 
 namespace ssd {
@@ -47,11 +47,11 @@ absl::StatusOr<std::unique_ptr<ProcessGroup>> ProcessGroup::Create(const Clock& 
     sigaddset(&signals, signal);
   }
   if (!IsIgnored(SIGHUP)) sigaddset(&signals, SIGHUP);
-  if (::sigprocmask(SIG_BLOCK, &signals, nullptr) != 0) {
-    return absl::InternalError(absl::StrCat("cannot block signals: ", std::strerror(errno)));
+  if (const int error = ::pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
+    return absl::InternalError(absl::StrCat("cannot block signals: ", ErrnoText(error)));
   }
   const int fd = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (fd < 0) return absl::InternalError(absl::StrCat("cannot watch signals: ", std::strerror(errno)));
+  if (fd < 0) return absl::InternalError(absl::StrCat("cannot watch signals: ", ErrnoText(errno)));
   return std::unique_ptr<ProcessGroup>(new ProcessGroup(clock, fd));
 }
 

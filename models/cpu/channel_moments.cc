@@ -6,7 +6,7 @@ namespace ssd {
 namespace {
 
 constexpr int64_t kMaxChunks = 64;
-constexpr int64_t kLanes = 8;  // channels whose sums fit in registers
+constexpr int64_t kSumLanes = 8;  // channels whose sums fit in registers
 
 // Sums kCount channels over `rows` rows that lie `stride` floats apart.
 template <int64_t kCount>
@@ -47,8 +47,8 @@ void ChannelMoments::Compute(const float* x) {
     double* sums = sums_.data() + chunk * channels_;
     double* squares = squares_.data() + chunk * channels_;
     int64_t c = 0;
-    for (; c + kLanes <= channels_; c += kLanes) {
-      SumColumns<kLanes>(from + c, rows, channels_, sums + c, squares + c);
+    for (; c + kSumLanes <= channels_; c += kSumLanes) {
+      SumColumns<kSumLanes>(from + c, rows, channels_, sums + c, squares + c);
     }
     for (; c < channels_; ++c) SumColumns<1>(from + c, rows, channels_, sums + c, squares + c);
   }

@@ -5,6 +5,7 @@
 #include "common/logging.h"
 
 // From libgomp, which oneDNN runs on; clang has no omp.h of libgomp's.
+// NOLINTNEXTLINE(readability-identifier-naming): its name is libgomp's.
 extern "C" void omp_set_num_threads(int threads);
 
 namespace ssd {

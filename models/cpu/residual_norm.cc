@@ -8,7 +8,7 @@
 namespace ssd {
 namespace {
 
-constexpr int64_t kLanes = 8;  // channels whose factors and offsets stay in registers
+constexpr int64_t kAffineLanes = 8;  // channels whose factors and offsets stay in registers
 
 // kCount channels of `width` positions that lie `stride` floats apart, and `s_stride` in the shortcut. In
 // double, rounded once: see ChannelAffine.
@@ -114,8 +114,8 @@ void CpuResidualNorm::Apply(const float* x, const float* s, float* y) {
     const auto apply = [&](int64_t first, int64_t end, auto with_shortcut) {
       constexpr bool kShortcut = decltype(with_shortcut)::value;
       int64_t c = first;
-      for (; c + kLanes <= end; c += kLanes) {
-        ApplyColumns<kLanes, kShortcut>(from + c, kShortcut ? added + (c - before) : nullptr, to + c,
+      for (; c + kAffineLanes <= end; c += kAffineLanes) {
+        ApplyColumns<kAffineLanes, kShortcut>(from + c, kShortcut ? added + (c - before) : nullptr, to + c,
                                         shape_.width, shape_.channels, s_stride, affine_.factor() + c,
                                         affine_.offset() + c);
       }

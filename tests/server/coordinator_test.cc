@@ -166,20 +166,6 @@ TEST(CoordinatorTest, SumsThatWaitForOneWorkerAreNotTheOthersFault) {
               StatusIs(kInvalid, HasSubstr("worker 1 reports 2049")));
 }
 
-// A report that waits for the other workers' is kept.
-TEST(CoordinatorTest, UnknownFieldsAreNotKept) {
-  Recorder recorder;
-  recorder.num_workers = 1;
-  Coordinator coordinator(1, recorder);
-  v1::Report report = ReportOf(20, 1, 1, 1);
-  report.GetReflection()->MutableUnknownFields(&report)->AddLengthDelimited(1000, std::string(1000, 'x'));
-  v1::Evaluated evaluated = EvaluatedOf(20, 1, 1);
-  evaluated.GetReflection()->MutableUnknownFields(&evaluated)->AddVarint(1000, 1);
-  EXPECT_OK(coordinator.Add(kAlice, report, /*lead=*/0));
-  EXPECT_OK(coordinator.Add(kAlice, evaluated));
-  EXPECT_EQ(recorder.reports.at(0).SerializeAsString(), ReportOf(20, 1, 1, 1).SerializeAsString());
-}
-
 TEST(CoordinatorTest, WhatTheObserverAnswersIsPassedOn) {
   Recorder recorder;
   recorder.status = absl::ResourceExhaustedError("disk full");

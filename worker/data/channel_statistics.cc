@@ -21,11 +21,12 @@ ChannelStatistics ComputeChannelStatistics(const ImageSet& set) {
     }
   }
   ChannelStatistics statistics;
-  const double count = static_cast<double>(set.pixels.size() / channels);
+  const size_t positions = set.pixels.size() / channels;
+  const auto count = static_cast<double>(positions);
   for (size_t c = 0; c < channels; ++c) {
-    const double mean = sum[c] / count;
+    const double mean = static_cast<double>(sum[c]) / count;
     statistics.mean[c] = mean / 255;
-    statistics.std[c] = std::sqrt(sum_of_squares[c] / count - mean * mean) / 255;
+    statistics.std[c] = std::sqrt(static_cast<double>(sum_of_squares[c]) / count - mean * mean) / 255;
   }
   return statistics;
 }

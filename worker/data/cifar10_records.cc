@@ -10,8 +10,8 @@
 namespace ssd {
 namespace {
 
-constexpr int64_t kSide = 32;
-constexpr int64_t kPlane = kSide * kSide;
+constexpr int64_t kImageSide = 32;
+constexpr int64_t kPlane = kImageSide * kImageSide;
 constexpr int64_t kChannels = 3;
 static_assert(kCifar10RecordBytes == 1 + kChannels * kPlane);
 
@@ -19,7 +19,7 @@ static_assert(kCifar10RecordBytes == 1 + kChannels * kPlane);
 
 ImageSet EmptyCifar10(std::vector<std::string> class_names) {
   ImageSet set;
-  set.shape = {.height = kSide, .width = kSide, .channels = kChannels};
+  set.shape = {.height = kImageSide, .width = kImageSide, .channels = kChannels};
   set.class_names = std::move(class_names);
   // Of the training images. The widespread std (0.2023, 0.1994, 0.2010) is a mean of the images' own.
   set.mean = {0.4914f, 0.4822f, 0.4465f};

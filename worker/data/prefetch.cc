@@ -41,7 +41,7 @@ PrefetchingBatchSource::~PrefetchingBatchSource() {
 }
 
 void PrefetchingBatchSource::Get(Step step, Callback ready) {
-  bool made;
+  Callback now;  // `ready`, where the step is made already
   {
     MutexLock lock(&mutex_);
     CHECK_EQ(step, asked_ ? wanted_ + 1 : options_.steps.first);
@@ -49,11 +49,10 @@ void PrefetchingBatchSource::Get(Step step, Callback ready) {
     CHECK(waiting_ == nullptr) << "step " << step - 1 << " has not been delivered yet";
     asked_ = true;
     wanted_ = step;
-    made = step < made_;
-    if (!made) waiting_ = std::move(ready);
+    (step < made_ ? now : waiting_) = std::move(ready);
   }
   room_.NotifyOne();
-  if (made) Deliver(step, std::move(ready));
+  if (now != nullptr) Deliver(step, std::move(now));
 }
 
 void PrefetchingBatchSource::Deliver(Step step, Callback ready) {

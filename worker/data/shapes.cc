@@ -140,6 +140,7 @@ Scene DrawScene(Random& random) {
 // How much of a pixel lies inside an outline at `distance` pixels from its centre: the anti-aliasing.
 double Coverage(double distance) { return std::clamp(0.5 - distance, 0.0, 1.0); }
 
+// NOLINTNEXTLINE(bugprone-incorrect-roundings): wrong for negative numbers alone, and there are none.
 uint8_t ToPixel(double value) { return static_cast<uint8_t>(std::clamp(value, 0.0, 255.0) + 0.5); }
 
 // Writes (H, W, C).
@@ -181,7 +182,7 @@ void Render(const Scene& scene, const ShapeOutline& outline, Random& random, std
 ImageSet MakeSet(uint64_t seed, Random::Purpose purpose, int64_t count) {
   ImageSet set;
   set.shape = {.height = kSide, .width = kSide, .channels = 3};
-  for (const ShapeOutline& outline : kShapeOutlines) set.class_names.push_back(outline.name);
+  for (const ShapeOutline& outline : kShapeOutlines) set.class_names.emplace_back(outline.name);
   set.pixels.resize(count * set.shape.size());
   set.labels.resize(count);
   for (int64_t i = 0; i < count; ++i) {

@@ -20,6 +20,7 @@ std::vector<double> Axis::Ticks() const {
   const double last = std::floor(high / tick + kSlack);
   // Counted in int: beyond 2^53 a double plus one is the same double.
   const int count = static_cast<int>(std::clamp(last - first + 1, 0.0, kMaxTicks));
+  ticks.reserve(count);
   for (int i = 0; i < count; ++i) ticks.push_back((first + i) * tick);
   return ticks;
 }

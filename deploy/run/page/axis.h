@@ -21,6 +21,9 @@ struct Axis {
   std::string Label(double value) const;
 };
 
+// How many ticks the charts of the page ask for.
+inline constexpr int kChartTicks = 6;
+
 // The axis of [low, high] with as many ticks as fit, at most `max_ticks` (at least 2) and one. With
 // `round_ends` both ends are moved outwards to ticks; else they stay. An empty range is widened.
 Axis MakeAxis(double low, double high, int max_ticks, bool round_ends);

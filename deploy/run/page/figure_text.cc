@@ -12,21 +12,20 @@
 namespace ssd {
 namespace {
 
-constexpr char kUnknown[] = "\u2013";
 constexpr char kReplacement[] = "\uFFFD";
 
 }  // namespace
 
 std::string PercentText(double fraction) {
-  return std::isfinite(fraction) ? absl::StrFormat("%.2f %%", 100 * fraction) : kUnknown;
+  return std::isfinite(fraction) ? absl::StrFormat("%.2f %%", 100 * fraction) : kUnknownFigure;
 }
 
 std::string NumberText(double value, int decimals) {
-  return std::isfinite(value) ? absl::StrFormat("%.*f", decimals, value) : kUnknown;
+  return std::isfinite(value) ? absl::StrFormat("%.*f", decimals, value) : kUnknownFigure;
 }
 
 std::string BytesText(double bytes) {
-  if (!std::isfinite(bytes)) return kUnknown;
+  if (!std::isfinite(bytes)) return kUnknownFigure;
   const char* const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
   size_t unit = 0;
   // 999.5 would be shown as 1000.
@@ -36,7 +35,7 @@ std::string BytesText(double bytes) {
 }
 
 std::string WallTimeText(double seconds) {
-  return std::isfinite(seconds) ? RenderDuration(absl::Seconds(seconds)) : kUnknown;
+  return std::isfinite(seconds) ? RenderDuration(absl::Seconds(seconds)) : kUnknownFigure;
 }
 
 std::string MarkupText(absl::string_view text) {

@@ -8,7 +8,10 @@
 
 namespace ssd {
 
-// Pure functions. A number that is not known (NaN) is an en dash.
+// What stands for a number that is not known (NaN): an en dash.
+inline constexpr char kUnknownFigure[] = "\u2013";
+
+// Pure functions.
 
 // 0.8052 is 80.52 %
 std::string PercentText(double fraction);

@@ -15,7 +15,6 @@ namespace ssd {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int kTicks = 6;
 
 struct Range {
   double low = kInfinity, high = -kInfinity;
@@ -118,8 +117,8 @@ std::string RenderLineChart(const LineChart& chart) {
   }
   if (x.low > x.high) return "";
   if (chart.from_zero) y.low = std::min(y.low, 0.0);
-  const Frame frame = {.x = MakeAxis(std::min(x.low, 0.0), x.high, kTicks, /*round_ends=*/false),
-                       .y = MakeAxis(y.low, y.high, kTicks, /*round_ends=*/true)};
+  const Frame frame = {.x = MakeAxis(std::min(x.low, 0.0), x.high, kChartTicks, /*round_ends=*/false),
+                       .y = MakeAxis(y.low, y.high, kChartTicks, /*round_ends=*/true)};
   std::string html = absl::StrFormat(
       "<figure class=\"chart\"><figcaption>%s</figcaption>\n"
       "<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\" data-x=\"%.17g %.17g\" data-y=\"%.17g %.17g\">\n"

@@ -49,7 +49,8 @@ Unit UnitFor(Against against, double largest) {
 
 // `records` gives a run's records, `y` a record's value.
 template <typename Records, typename Y>
-std::string Charts(std::span<const RunRecord> runs, const char* what, LineChart look, Records records, Y y) {
+std::string Charts(std::span<const RunRecord> runs, const char* what, const LineChart& look, Records records,
+                   Y y) {
   std::string html;
   std::vector<std::string> without;  // runs whose records have no bytes
   for (const Against against : {Against::kEpochs, Against::kWallTime, Against::kBytes}) {

@@ -21,7 +21,6 @@ extern const char kReportStyle[];  // style.css, embedded by CMake
 
 namespace {
 
-constexpr char kUnknown[] = "\u2013";
 constexpr size_t kMaxRunsAsColumns = 4;  // of the table of options; more runs are its rows
 
 std::string State(const RunRecord& run) {
@@ -53,14 +52,14 @@ std::string Summary(std::span<const RunRecord> runs, const std::vector<RunFigure
                               "Training loss", "Wall time", "Samples/s", "Moved", "Waiting"}};
   for (size_t i = 0; i < runs.size(); ++i) {
     const RunFigures& run = figures[i];
-    std::string best = kUnknown;
+    std::string best = kUnknownFigure;
     if (run.best_test.has_value()) {
       best = absl::StrCat(PercentText(run.best_test->accuracy), " <small>at epoch ",
                           NumberText(run.best_test->epoch, 2), "</small>");
     }
     table.rows.push_back(
         {Named(runs, i), MarkupText(State(runs[i])), absl::StrCat(run.steps), NumberText(run.epochs, 2),
-         run.last_test.has_value() ? PercentText(run.last_test->accuracy) : kUnknown, best,
+         run.last_test.has_value() ? PercentText(run.last_test->accuracy) : kUnknownFigure, best,
          NumberText(run.train_loss, 4), WallTimeText(run.wall_seconds), NumberText(run.samples_per_second, 1),
          BytesText(run.bytes_pushed + run.bytes_pulled), PercentText(run.wait_fraction)});
   }
@@ -71,8 +70,8 @@ std::string TimeSplit(std::span<const RunRecord> runs, const std::vector<RunFigu
   std::vector<TimeBar> bars;
   HtmlTable table{.caption = "Mean milliseconds of one step of one worker, and the part of their sum.",
                   .columns = {"Run"}};
-  for (const TimePhase& phase : TimePhases()) table.columns.push_back(phase.name);
-  table.columns.push_back("sum");
+  for (const TimePhase& phase : TimePhases()) table.columns.emplace_back(phase.name);
+  table.columns.emplace_back("sum");
   for (size_t i = 0; i < runs.size(); ++i) {
     const StepTimes& times = figures[i].step_times;
     bars.push_back({runs[i].label, times});
@@ -93,17 +92,17 @@ std::string TimeSplit(std::span<const RunRecord> runs, const std::vector<RunFigu
   return absl::StrCat(legend, "</ul>\n", drawing, RenderTable(table));
 }
 
-std::string Options(std::span<const RunRecord> runs) {
+std::string Differences(std::span<const RunRecord> runs) {
   const OptionTable options = DifferingOptions(runs);
   if (options.names.empty()) return "<p class=\"note\">The runs have the same options.</p>\n";
   const auto value_of = [&options](size_t run, size_t option) -> std::string {
     const std::vector<std::optional<std::string>>& values = options.values[run];
     if (values.empty()) return "?";
     return values[option].has_value() ? absl::StrCat("<code>", MarkupText(*values[option]), "</code>")
-                                      : kUnknown;
+                                      : kUnknownFigure;
   };
   HtmlTable table{.caption = absl::StrCat(
-                      "What is not alike in all runs, but for names, folders and addresses. ", kUnknown,
+                      "What is not alike in all runs, but for names, folders and addresses. ", kUnknownFigure,
                       ": without effect in this run; ?: its config.resolved.yaml is missing or damaged.")};
   if (runs.size() <= kMaxRunsAsColumns) {
     table.columns = {"Option"};
@@ -158,7 +157,7 @@ std::string RenderReportPage(std::span<const RunRecord> runs) {
       Section("Test accuracy", legend + RenderAccuracyCharts(runs)),
       Section("Training loss", legend + RenderLossCharts(runs)),
       Section("Time of a step", TimeSplit(runs, figures)),
-      runs.size() == 1 ? "" : Section("Options that differ", Options(runs)),
+      runs.size() == 1 ? "" : Section("Options that differ", Differences(runs)),
       Section("Evaluations", Evaluations(runs)), "</main>\n</body>\n</html>\n");
 }
 

@@ -15,7 +15,6 @@ namespace {
 
 constexpr double kWidth = 360, kLeft = 4, kRight = 346;
 constexpr double kRowHeight = 38, kBarTop = 16, kBarHeight = 16, kAxisHeight = 36;
-constexpr int kTicks = 6;
 constexpr size_t kMaxNameBytes = 52;  // what fits above a bar
 
 // What is drawn over a field of 6 x 6 pixels in the phase's colour.
@@ -67,7 +66,7 @@ std::string RenderTimeBars(const std::vector<TimeBar>& bars) {
     if (const double sum = Sum(bar.times); std::isfinite(sum)) longest = std::max(longest, sum);
   }
   if (longest == 0) return "";
-  const Axis axis = MakeAxis(0, 1000 * longest, kTicks, /*round_ends=*/false);  // milliseconds
+  const Axis axis = MakeAxis(0, 1000 * longest, kChartTicks, /*round_ends=*/false);  // milliseconds
   const double bottom = kRowHeight * static_cast<double>(bars.size());
   std::string svg = absl::StrFormat(
       "<figure class=\"bars\"><svg viewBox=\"0 0 %.0f %.0f\" role=\"img\" data-x=\"%.17g %.17g\"><title>Time "
