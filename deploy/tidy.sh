@@ -7,8 +7,9 @@
 # Prints what it finds; the exit code is then 1. Needs what `deploy/install_dependencies.sh test` installs, and no build.
 #
 # Nearly all of a file's time goes into the headers of the system, Abseil and protobuf. So a folder is checked as one source
-# that includes its .cc files. Where they do not compile as one, mostly because two of them give one name to different
-# things, they are checked one by one: slower, with the same findings.
+# that includes its .cc files, in a quarter of the time. Where they do not compile as one, mostly because two of them give
+# one name to different things, they are checked one by one; that also finds what another file of the folder hides, such as
+# an unused using.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -94,6 +95,7 @@ check() {
     echo "tidy: the sources of $1 do not compile as one and are checked one by one:" >&2
     grep -m 1 '\[clang-diagnostic-error' "$log" >&2
     local source failed=0
+    # shellcheck disable=SC2013  # the files' names are ours
     for source in $(sed -n 's/^#include "\(.*\)"$/\1/p' "$1"); do check "$source" || failed=1; done
     return $failed
   fi
@@ -107,6 +109,7 @@ export -f check
 mkdir -p build/tidy
 sources=$(plan "$@")
 # Two at a time, for the two cores of the smallest machine that builds this.
+# shellcheck disable=SC2016  # the inner shell has the argument
 if ! xargs -P 2 -I {} bash -c 'check "$1"' check {} <<<"$sources"; then
   echo "tidy: the findings above are errors; see .clang-tidy" >&2
   exit 1

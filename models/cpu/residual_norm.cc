@@ -116,8 +116,8 @@ void CpuResidualNorm::Apply(const float* x, const float* s, float* y) {
       int64_t c = first;
       for (; c + kAffineLanes <= end; c += kAffineLanes) {
         ApplyColumns<kAffineLanes, kShortcut>(from + c, kShortcut ? added + (c - before) : nullptr, to + c,
-                                        shape_.width, shape_.channels, s_stride, affine_.factor() + c,
-                                        affine_.offset() + c);
+                                              shape_.width, shape_.channels, s_stride, affine_.factor() + c,
+                                              affine_.offset() + c);
       }
       for (; c < end; ++c) {
         ApplyColumns<1, kShortcut>(from + c, kShortcut ? added + (c - before) : nullptr, to + c, shape_.width,

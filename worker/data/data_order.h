@@ -51,7 +51,9 @@ class DataOrder {
   // N B.
   int64_t global_batch() const { return options_.workers * options_.batch; }
   // samples / (N B), seldom whole: e(t) = t / steps_per_epoch().
-  double steps_per_epoch() const { return static_cast<double>(options_.samples) / static_cast<double>(global_batch()); }
+  double steps_per_epoch() const {
+    return static_cast<double>(options_.samples) / static_cast<double>(global_batch());
+  }
 
   // The first of the B positions that `worker` takes at `step`.
   int64_t FirstPosition(Step step, WorkerId worker) const {
