@@ -166,7 +166,7 @@ class WorkerProcess {
     // All workers do: the weights reach the servers from worker 0, the running statistics are each one's own.
     HostValues values(model_->layout());
     InitializeParameters(model_->layout(), experiment_.seed(), values.parameters, values.buffers);
-    const Ending loaded = LoadWeights(experiment_.model(), model_->layout(), values);
+    Ending loaded = LoadWeights(experiment_.model(), model_->layout(), values);
     if (loaded.code != kExitDone) return loaded;
     values.UploadTo(*model_);
 
