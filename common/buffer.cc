@@ -15,18 +15,31 @@ namespace {
 
 constexpr size_t kAlignment = 64;  // a cache line, and the widest vector register
 
+class HeapAllocator final : public BufferAllocator {
+ public:
+  float* Allocate(size_t size) override {
+    const size_t bytes = (size * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
+    void* data = std::aligned_alloc(kAlignment, bytes == 0 ? kAlignment : bytes);
+    if (data == nullptr) throw std::bad_alloc();
+    return static_cast<float*>(data);
+  }
+  void Free(float* data) override { std::free(data); }
+};
+
 }  // namespace
+
+std::shared_ptr<BufferAllocator> BufferAllocator::Heap() {
+  static const auto& heap = *new std::shared_ptr<BufferAllocator>(std::make_shared<HeapAllocator>());
+  return heap;
+}
 
 class BufferStorage {
  public:
-  explicit BufferStorage(size_t size) : size_(size) {
-    const size_t bytes = (size * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
-    data_ = static_cast<float*>(std::aligned_alloc(kAlignment, bytes == 0 ? kAlignment : bytes));
-    if (data_ == nullptr) throw std::bad_alloc();
-  }
+  BufferStorage(size_t size, std::shared_ptr<BufferAllocator> allocator)
+      : allocator_(std::move(allocator)), data_(allocator_->Allocate(size)), size_(size) {}
   BufferStorage(const BufferStorage&) = delete;
   BufferStorage& operator=(const BufferStorage&) = delete;
-  ~BufferStorage() { std::free(data_); }
+  ~BufferStorage() { allocator_->Free(data_); }
 
   float* data() const { return data_; }
   void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }
@@ -35,17 +48,20 @@ class BufferStorage {
   std::shared_ptr<BufferPool::FreeLists> home;  // where the last reference returns it to; none: it is deleted
 
  private:
-  float* data_;
+  const std::shared_ptr<BufferAllocator> allocator_;
+  float* const data_;
   const size_t size_;
   std::atomic<int> references_{1};
 };
 
 struct BufferPool::FreeLists {
+  explicit FreeLists(std::shared_ptr<BufferAllocator> allocator) : allocator(std::move(allocator)) {}
   ~FreeLists() {
     for (auto& [size, list] : by_size) {
       for (BufferStorage* storage : list) delete storage;
     }
   }
+  const std::shared_ptr<BufferAllocator> allocator;
   Mutex mutex;
   std::unordered_map<size_t, std::vector<BufferStorage*>> by_size ABSL_GUARDED_BY(mutex);
   int64_t allocations ABSL_GUARDED_BY(mutex) = 0;
@@ -106,7 +122,7 @@ MutableBuffer::~MutableBuffer() {
 
 MutableBuffer MutableBuffer::Allocate(size_t size) {
   MutableBuffer buffer;
-  buffer.storage_ = new BufferStorage(size);
+  buffer.storage_ = new BufferStorage(size, BufferAllocator::Heap());
   buffer.size_ = size;
   return buffer;
 }
@@ -124,7 +140,8 @@ Buffer MutableBuffer::Freeze() && {
   return buffer;
 }
 
-BufferPool::BufferPool() : free_lists_(std::make_shared<FreeLists>()) {}
+BufferPool::BufferPool(std::shared_ptr<BufferAllocator> allocator)
+    : free_lists_(std::make_shared<FreeLists>(std::move(allocator))) {}
 BufferPool::~BufferPool() = default;
 
 MutableBuffer BufferPool::Acquire(size_t size) {
@@ -141,7 +158,7 @@ MutableBuffer BufferPool::Acquire(size_t size) {
       buffer.storage_->Ref();
     }
   }
-  if (buffer.storage_ == nullptr) buffer.storage_ = new BufferStorage(size);
+  if (buffer.storage_ == nullptr) buffer.storage_ = new BufferStorage(size, free_lists_->allocator);
   buffer.storage_->home = free_lists_;
   return buffer;
 }

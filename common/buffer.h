@@ -65,10 +65,23 @@ class MutableBuffer {
   size_t size_ = 0;
 };
 
+// Where the arrays of buffers come from. Thread-safe.
+class BufferAllocator {
+ public:
+  virtual ~BufferAllocator() = default;
+
+  // `size` floats; std::bad_alloc where there is no memory.
+  virtual float* Allocate(size_t size) = 0;
+  virtual void Free(float* data) = 0;
+
+  // The heap, aligned to a cache line.
+  static std::shared_ptr<BufferAllocator> Heap();
+};
+
 // Keeps returned arrays by their exact size, for the sizes of blocks are few.
 class BufferPool {
  public:
-  BufferPool();
+  explicit BufferPool(std::shared_ptr<BufferAllocator> allocator = BufferAllocator::Heap());
   ~BufferPool();
 
   // `size` floats, their values unspecified.

@@ -3,6 +3,7 @@
 #
 #   deploy/install_dependencies.sh run    # the compiler and the libraries
 #   deploy/install_dependencies.sh test   # and what the tests, clang and the sanitizers need
+#   deploy/install_dependencies.sh cuda   # cudnn-frontend from PyPI; the CUDA toolkit and cuDNN have to be there
 #
 # Needs root or sudo only where a package is missing; with all of them there it does nothing and needs no network.
 set -euo pipefail
@@ -14,11 +15,31 @@ run_packages=(
 test_packages=(
   clang clang-tidy libclang-rt-14-dev llvm libgtest-dev libgmock-dev libeigen3-dev libbenchmark-dev ccache python3 python3-venv)
 
+# fetch_cudnn_frontend: headers that NVIDIA publishes on PyPI alone, into build/cudnn_frontend.
+fetch_cudnn_frontend() {
+  local version=1.32.0 folder=build/cudnn_frontend
+  cd "$(dirname "${BASH_SOURCE[0]}")/.."
+  [ "$(cat "$folder/version" 2>/dev/null || true)" != "$version" ] || return 0
+  rm -rf "$folder" "$folder.new"
+  mkdir -p "$folder.new"
+  python3 -m pip download --quiet --disable-pip-version-check --no-deps --dest "$folder.new" \
+    "nvidia-cudnn-frontend==$version"
+  python3 -m zipfile -e "$folder.new"/*.whl "$folder.new/wheel"
+  mv "$folder.new/wheel/include" "$folder.new/include"
+  rm -r "$folder.new/wheel" "$folder.new"/*.whl
+  echo "$version" >"$folder.new/version"
+  mv "$folder.new" "$folder"
+}
+
 case "${1:-}" in
+  cuda)
+    fetch_cudnn_frontend
+    exit
+    ;;
   run) packages=("${run_packages[@]}") ;;
   test) packages=("${run_packages[@]}" "${test_packages[@]}") ;;
   *)
-    echo "usage: $0 run|test" >&2
+    echo "usage: $0 run|test|cuda" >&2
     exit 2
     ;;
 esac

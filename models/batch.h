@@ -17,6 +17,15 @@ struct ImageShape {
   bool operator==(const ImageShape&) const = default;
 };
 
+// An image of a data set that lies in a device's memory, and what is done to it (worker/data/augment.h): how a device is
+// told which batch to make.
+struct alignas(16) DrawnImage {
+  int32_t image = 0;    // which of the data set
+  int32_t shift_y = 0;  // row y shows the image's row y + shift_y, black outside
+  int32_t shift_x = 0;  // likewise for columns, before mirroring
+  bool mirror = false;
+};
+
 // A view of N normalised images; whoever made it says how long it lives.
 struct Batch {
   std::span<const float> images;    // (N, H, W, C)

@@ -7,26 +7,17 @@
 #include <memory>
 #include <span>
 
+#include "absl/functional/any_invocable.h"
+#include "models/device_memory.h"
 #include "models/operations.h"
 
 namespace ssd {
 
-// Owns floats in a device's memory.
-class DeviceArray {
+// Owns an activation's values in a device's memory.
+class ActivationArray {
  public:
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
-  virtual ~DeviceArray() = default;
-
-  float* data() const { return data_; }
-  int64_t size() const { return size_; }
-
- protected:
-  DeviceArray(float* data, int64_t size) : data_(data), size_(size) {}
-
- private:
-  float* const data_;
-  const int64_t size_;
+  virtual ~ActivationArray() = default;
+  virtual void* data() const = 0;
 };
 
 // A factory of operations. Not thread-safe, but not bound to a thread either: it may be built on one and used
@@ -40,10 +31,31 @@ class Device {
   // thread's setting).
   virtual void Enter() = 0;
 
-  // `size` floats, all 0.
-  virtual std::unique_ptr<DeviceArray> Allocate(int64_t size) = 0;
-  virtual void Upload(std::span<const float> from, float* to) = 0;
-  virtual void Download(const float* from, std::span<float> to) = 0;
+  virtual DeviceMemory& memory() = 0;
+  // `size` values of an activation.
+  virtual std::unique_ptr<ActivationArray> AllocateActivation(int64_t size) = 0;
+  // An activation's values, for tests.
+  virtual void ReadActivation(const void* from, std::span<float> to) = 0;
+
+  // A batch in the device's memory, until the next Load.
+  struct Input {
+    const void* images;     // an activation
+    const int32_t* labels;  // (N)
+  };
+  virtual Input Load(const Batch& batch) = 0;
+
+  // What this pass' operations are given pointers into as weights. They do not change until the pass has ended.
+  virtual void SetParameters(std::span<const float> parameters) = 0;
+
+  // The gradient of a training pass goes to `host` while the pass goes on, and `ready` is called for what has arrived.
+  // Returns where the operations are to write it, which is `host` itself where that is the device's memory; both are as large
+  // as the parameters.
+  virtual std::span<float> BeginGradient(std::span<float> host, Model::GradientReady ready) = 0;
+  // It is final from `first` on; calls as for Model::GradientReady.
+  virtual void GradientFinal(int64_t first) = 0;
+  // Calls `done` when `ready` has been called for all of it and the pass' results may be asked for. REQUIRES:
+  // GradientFinal(0) was called.
+  virtual void EndGradient(absl::AnyInvocable<void()> done) = 0;
 
   // Without `input_gradient` the convolution has no BackwardData, and spends no memory on it.
   virtual std::unique_ptr<Convolution> MakeConvolution(const ConvolutionShape& shape,

@@ -5,6 +5,7 @@
 #ifndef SSD_MODELS_LAYER_H_
 #define SSD_MODELS_LAYER_H_
 
+#include "absl/functional/function_ref.h"
 #include "models/device.h"
 #include "models/model.h"
 
@@ -22,8 +23,8 @@ struct ForwardPass {
 struct BackwardPass {
   const float* parameters = nullptr;
   float* gradient = nullptr;
-  float* scratch = nullptr;  // as large as the network's largest activation; free between layers
-  Model::GradientReady ready;
+  void* scratch = nullptr;  // as large as the network's largest activation; free between layers
+  absl::FunctionRef<void(int64_t first)> ready;  // as Model::GradientReady
 };
 
 class Layer {
@@ -39,12 +40,12 @@ class Layer {
   virtual void Build(Device& device, bool input_gradient) = 0;
 
   // Returns the output, which the layer owns and keeps until its next Forward.
-  virtual const float* Forward(const float* x, const ForwardPass& pass) = 0;
+  virtual const void* Forward(const void* x, const ForwardPass& pass) = 0;
 
   // Writes the gradient of its parameters, and dx unless that is null. `x` is the last Forward's, still
   // unchanged. `dy` may be overwritten; `dy`, `dx` and `pass.scratch` are three different arrays, each as
   // large as the larger of input and output.
-  virtual void Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) = 0;
+  virtual void Backward(const void* x, void* dy, void* dx, const BackwardPass& pass) = 0;
 };
 
 }  // namespace ssd

@@ -26,15 +26,15 @@ ConvolutionLayer::ConvolutionLayer(absl::string_view name, const ConvolutionShap
 
 void ConvolutionLayer::Build(Device& device, bool input_gradient) {
   operation_ = device.MakeConvolution(shape_, input_gradient);
-  output_ = device.Allocate(shape_.output().size());
+  output_ = device.AllocateActivation(shape_.output().size());
 }
 
-const float* ConvolutionLayer::Forward(const float* x, const ForwardPass& pass) {
+const void* ConvolutionLayer::Forward(const void* x, const ForwardPass& pass) {
   operation_->Forward(x, pass.parameters + weight_, output_->data());
   return output_->data();
 }
 
-void ConvolutionLayer::Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) {
+void ConvolutionLayer::Backward(const void* x, void* dy, void* dx, const BackwardPass& pass) {
   operation_->BackwardWeights(x, dy, pass.gradient + weight_);
   pass.ready(weight_);  // the gradient is on its way while dx is computed
   if (dx != nullptr) operation_->BackwardData(pass.parameters + weight_, dy, dx);
@@ -46,10 +46,10 @@ BatchNormLayer::BatchNormLayer(absl::string_view name, const ActivationShape& sh
 
 void BatchNormLayer::Build(Device& device, bool /*input_gradient*/) {
   operation_ = device.MakeBatchNorm(options_, relu_);
-  output_ = device.Allocate(options_.shape.size());
+  output_ = device.AllocateActivation(options_.shape.size());
 }
 
-const float* BatchNormLayer::Forward(const float* x, const ForwardPass& pass) {
+const void* BatchNormLayer::Forward(const void* x, const ForwardPass& pass) {
   const float* scale = pass.parameters + tensors_.scale;
   const float* shift = pass.parameters + tensors_.shift;
   if (pass.evaluation_statistics != nullptr) {
@@ -62,7 +62,7 @@ const float* BatchNormLayer::Forward(const float* x, const ForwardPass& pass) {
   return output_->data();
 }
 
-void BatchNormLayer::Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) {
+void BatchNormLayer::Backward(const void* x, void* dy, void* dx, const BackwardPass& pass) {
   operation_->Backward(x, pass.parameters + tensors_.scale, pass.parameters + tensors_.shift, dy,
                        dx != nullptr ? dx : dy, pass.gradient + tensors_.scale,
                        pass.gradient + tensors_.shift);
@@ -71,29 +71,29 @@ void BatchNormLayer::Backward(const float* x, float* dy, float* dx, const Backwa
 
 void MaxPoolLayer::Build(Device& device, bool /*input_gradient*/) {
   operation_ = device.MakeMaxPool(shape_);
-  output_ = device.Allocate(output_shape().size());
+  output_ = device.AllocateActivation(output_shape().size());
 }
 
-const float* MaxPoolLayer::Forward(const float* x, const ForwardPass& /*pass*/) {
+const void* MaxPoolLayer::Forward(const void* x, const ForwardPass& /*pass*/) {
   operation_->Forward(x, output_->data());
   return output_->data();
 }
 
-void MaxPoolLayer::Backward(const float* /*x*/, float* dy, float* dx, const BackwardPass& /*pass*/) {
+void MaxPoolLayer::Backward(const void* /*x*/, void* dy, void* dx, const BackwardPass& /*pass*/) {
   if (dx != nullptr) operation_->Backward(dy, dx);
 }
 
 void GlobalAveragePoolLayer::Build(Device& device, bool /*input_gradient*/) {
   operation_ = device.MakeGlobalAveragePool(input_);
-  output_ = device.Allocate(output_shape().size());
+  output_ = device.AllocateActivation(output_shape().size());
 }
 
-const float* GlobalAveragePoolLayer::Forward(const float* x, const ForwardPass& /*pass*/) {
+const void* GlobalAveragePoolLayer::Forward(const void* x, const ForwardPass& /*pass*/) {
   operation_->Forward(x, output_->data());
   return output_->data();
 }
 
-void GlobalAveragePoolLayer::Backward(const float* /*x*/, float* dy, float* dx,
+void GlobalAveragePoolLayer::Backward(const void* /*x*/, void* dy, void* dx,
                                       const BackwardPass& /*pass*/) {
   if (dx != nullptr) operation_->Backward(dy, dx);
 }
@@ -108,15 +108,15 @@ LinearLayer::LinearLayer(absl::string_view name, const ActivationShape& input, i
 
 void LinearLayer::Build(Device& device, bool /*input_gradient*/) {
   operation_ = device.MakeLinear(batch_, inputs_, outputs_);
-  output_ = device.Allocate(batch_ * outputs_);
+  output_ = device.memory().Allocate(batch_ * outputs_);
 }
 
-const float* LinearLayer::Forward(const float* x, const ForwardPass& pass) {
+const void* LinearLayer::Forward(const void* x, const ForwardPass& pass) {
   operation_->Forward(x, pass.parameters + weight_, pass.parameters + bias_, output_->data());
   return output_->data();
 }
 
-void LinearLayer::Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) {
+void LinearLayer::Backward(const void* x, void* dy, void* dx, const BackwardPass& pass) {
   operation_->BackwardWeights(x, dy, pass.gradient + weight_, pass.gradient + bias_);
   pass.ready(weight_);
   if (dx != nullptr) operation_->BackwardData(pass.parameters + weight_, dy, dx);

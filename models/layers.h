@@ -28,14 +28,14 @@ class ConvolutionLayer final : public Layer {
 
   ActivationShape output_shape() const override { return shape_.output(); }
   void Build(Device& device, bool input_gradient) override;
-  const float* Forward(const float* x, const ForwardPass& pass) override;
-  void Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) override;
+  const void* Forward(const void* x, const ForwardPass& pass) override;
+  void Backward(const void* x, void* dy, void* dx, const BackwardPass& pass) override;
 
  private:
   const ConvolutionShape shape_;
   const int64_t weight_;  // offset in the parameters, here and below
   std::unique_ptr<Convolution> operation_;
-  std::unique_ptr<DeviceArray> output_;
+  std::unique_ptr<ActivationArray> output_;
 };
 
 class BatchNormLayer final : public Layer {
@@ -45,15 +45,15 @@ class BatchNormLayer final : public Layer {
 
   ActivationShape output_shape() const override { return options_.shape; }
   void Build(Device& device, bool input_gradient) override;
-  const float* Forward(const float* x, const ForwardPass& pass) override;
-  void Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) override;
+  const void* Forward(const void* x, const ForwardPass& pass) override;
+  void Backward(const void* x, void* dy, void* dx, const BackwardPass& pass) override;
 
  private:
   const BatchNormOptions options_;
   const bool relu_;
   const BatchNormTensors tensors_;
   std::unique_ptr<BatchNorm> operation_;
-  std::unique_ptr<DeviceArray> output_;
+  std::unique_ptr<ActivationArray> output_;
 };
 
 class MaxPoolLayer final : public Layer {
@@ -62,13 +62,13 @@ class MaxPoolLayer final : public Layer {
 
   ActivationShape output_shape() const override { return shape_.output(); }
   void Build(Device& device, bool input_gradient) override;
-  const float* Forward(const float* x, const ForwardPass& pass) override;
-  void Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) override;
+  const void* Forward(const void* x, const ForwardPass& pass) override;
+  void Backward(const void* x, void* dy, void* dx, const BackwardPass& pass) override;
 
  private:
   const PoolShape shape_;
   std::unique_ptr<MaxPool> operation_;
-  std::unique_ptr<DeviceArray> output_;
+  std::unique_ptr<ActivationArray> output_;
 };
 
 class GlobalAveragePoolLayer final : public Layer {
@@ -77,24 +77,24 @@ class GlobalAveragePoolLayer final : public Layer {
 
   ActivationShape output_shape() const override { return {input_.batch, 1, 1, input_.channels}; }
   void Build(Device& device, bool input_gradient) override;
-  const float* Forward(const float* x, const ForwardPass& pass) override;
-  void Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) override;
+  const void* Forward(const void* x, const ForwardPass& pass) override;
+  void Backward(const void* x, void* dy, void* dx, const BackwardPass& pass) override;
 
  private:
   const ActivationShape input_;
   std::unique_ptr<GlobalAveragePool> operation_;
-  std::unique_ptr<DeviceArray> output_;
+  std::unique_ptr<ActivationArray> output_;
 };
 
-// With bias. Takes height, width and channels as one dimension.
+// With bias. Takes height, width and channels as one dimension. Its output is float32: a network's logits.
 class LinearLayer final : public Layer {
  public:
   LinearLayer(absl::string_view name, const ActivationShape& input, int64_t outputs, ModelLayout& layout);
 
   ActivationShape output_shape() const override { return {batch_, 1, 1, outputs_}; }
   void Build(Device& device, bool input_gradient) override;
-  const float* Forward(const float* x, const ForwardPass& pass) override;
-  void Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) override;
+  const void* Forward(const void* x, const ForwardPass& pass) override;
+  void Backward(const void* x, void* dy, void* dx, const BackwardPass& pass) override;
 
  private:
   const int64_t batch_;

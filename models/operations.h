@@ -1,13 +1,13 @@
 // The operations that a device offers, each made once by a Device for fixed shapes.
 //
-// Activations are (N, H, W, C), float32; convolution weights are (O, H, W, I). Pointers are into the device's
-// memory. Not thread-safe; the operations of one device share its scratch memory, so that one runs at a time.
+// Activations are (N, H, W, C), and `void*`: what their values are is the device's choice (the CPU's are float32). All else is
+// float32; convolution weights are (O, H, W, I). Pointers are into the device's memory, and a call may return before its work
+// is done: what is asked for later finds it done. Not thread-safe; the operations of one device share its scratch memory, so that one runs at a time.
 // A run allocates nothing. What an operation remembers from forward to backward is said where it does.
 #ifndef SSD_MODELS_OPERATIONS_H_
 #define SSD_MODELS_OPERATIONS_H_
 
 #include <cstdint>
-#include <span>
 
 #include "models/model.h"
 
@@ -45,10 +45,10 @@ class Convolution {
  public:
   virtual ~Convolution() = default;
 
-  virtual void Forward(const float* x, const float* weights, float* y) = 0;
+  virtual void Forward(const void* x, const float* weights, void* y) = 0;
   // REQUIRES: made with input_gradient.
-  virtual void BackwardData(const float* weights, const float* dy, float* dx) = 0;
-  virtual void BackwardWeights(const float* x, const float* dy, float* dweights) = 0;
+  virtual void BackwardData(const float* weights, const void* dy, void* dx) = 0;
+  virtual void BackwardWeights(const void* x, const void* dy, float* dweights) = 0;
 };
 
 struct BatchNormOptions {
@@ -68,13 +68,13 @@ class BatchNorm {
 
   // Normalises with the batch's statistics, remembers them for Backward, and moves the running ones (C each)
   // to them.
-  virtual void TrainingForward(const float* x, const float* scale, const float* shift, float* y,
+  virtual void TrainingForward(const void* x, const float* scale, const float* shift, void* y,
                                float* running_mean, float* running_variance) = 0;
   // Normalises with the statistics given. Leaves what Backward remembers alone.
-  virtual void InferenceForward(const float* x, const float* scale, const float* shift, const float* mean,
-                                const float* variance, float* y) = 0;
+  virtual void InferenceForward(const void* x, const float* scale, const float* shift, const float* mean,
+                                const float* variance, void* y) = 0;
   // `x`, `scale` and `shift` are those of the last TrainingForward. `dx` may be `dy`.
-  virtual void Backward(const float* x, const float* scale, const float* shift, const float* dy, float* dx,
+  virtual void Backward(const void* x, const float* scale, const float* shift, const void* dy, void* dx,
                         float* dscale, float* dshift) = 0;
 };
 
@@ -88,16 +88,16 @@ class ResidualNorm {
   virtual ~ResidualNorm() = default;
 
   // As BatchNorm's.
-  virtual void TrainingForward(const float* x, const float* s, const float* scale, const float* shift,
-                               float* y, float* running_mean, float* running_variance) = 0;
-  virtual void InferenceForward(const float* x, const float* s, const float* scale, const float* shift,
-                                const float* mean, const float* variance, float* y) = 0;
+  virtual void TrainingForward(const void* x, const void* s, const float* scale, const float* shift, void* y,
+                               float* running_mean, float* running_variance) = 0;
+  virtual void InferenceForward(const void* x, const void* s, const float* scale, const float* shift,
+                                const float* mean, const float* variance, void* y) = 0;
   // Sets dy to 0 where y, the last TrainingForward's, is 0, and continues to batch norm's gradients. `dx` is
   // not `dy`.
-  virtual void Backward(const float* x, const float* scale, const float* shift, const float* y, float* dy,
-                        float* dx, float* dscale, float* dshift) = 0;
+  virtual void Backward(const void* x, const float* scale, const float* shift, const void* y, void* dy,
+                        void* dx, float* dscale, float* dshift) = 0;
   // ds += shortcut^T(dy), with the dy that Backward left.
-  virtual void AddShortcutGradient(const float* dy, float* ds) = 0;
+  virtual void AddShortcutGradient(const void* dy, void* ds) = 0;
 };
 
 // sum += x, value by value.
@@ -105,7 +105,7 @@ class Accumulation {
  public:
   virtual ~Accumulation() = default;
 
-  virtual void Add(const float* x, float* sum) = 0;
+  virtual void Add(const void* x, void* sum) = 0;
 };
 
 // Square windows over an input, which the padding never wins.
@@ -129,8 +129,8 @@ class MaxPool {
   virtual ~MaxPool() = default;
 
   // Remembers for Backward where each output came from.
-  virtual void Forward(const float* x, float* y) = 0;
-  virtual void Backward(const float* dy, float* dx) = 0;
+  virtual void Forward(const void* x, void* y) = 0;
+  virtual void Backward(const void* dy, void* dx) = 0;
 };
 
 // The mean over H and W: (N, H, W, C) to (N, C).
@@ -138,18 +138,18 @@ class GlobalAveragePool {
  public:
   virtual ~GlobalAveragePool() = default;
 
-  virtual void Forward(const float* x, float* y) = 0;
-  virtual void Backward(const float* dy, float* dx) = 0;
+  virtual void Forward(const void* x, void* y) = 0;
+  virtual void Backward(const void* dy, void* dx) = 0;
 };
 
-// y = x W^T + b, with x (N, I), W (O, I), b (O).
+// y = x W^T + b, with x (N, I), W (O, I), b (O). A classifier: y is float32 on all devices, dy an activation.
 class Linear {
  public:
   virtual ~Linear() = default;
 
-  virtual void Forward(const float* x, const float* weights, const float* bias, float* y) = 0;
-  virtual void BackwardData(const float* weights, const float* dy, float* dx) = 0;
-  virtual void BackwardWeights(const float* x, const float* dy, float* dweights, float* dbias) = 0;
+  virtual void Forward(const void* x, const float* weights, const float* bias, float* y) = 0;
+  virtual void BackwardData(const float* weights, const void* dy, void* dx) = 0;
+  virtual void BackwardWeights(const void* x, const void* dy, float* dweights, float* dbias) = 0;
 };
 
 // The cross entropy of softmax(logits), logits (N, C).
@@ -158,11 +158,12 @@ class SoftmaxCrossEntropy {
   virtual ~SoftmaxCrossEntropy() = default;
 
   // Sums over the first `valid` samples; a sample whose logits hold a NaN is not correct, and of equal logits
-  // the first counts as the largest. The labels are in the host's memory. REQUIRES: N labels, the first
-  // `valid` in [0, C).
-  virtual BatchResult Forward(const float* logits, std::span<const int32_t> labels, int64_t valid) = 0;
+  // the first counts as the largest. REQUIRES: N labels, the first `valid` in [0, C).
+  virtual void Forward(const float* logits, const int32_t* labels, int64_t valid) = 0;
+  // Of the last Forward, for which it waits.
+  virtual BatchResult Result() = 0;
   // dlogits = (softmax(logits) - onehot(labels)) / N, the gradient of the mean loss over the batch.
-  virtual void Backward(const float* logits, std::span<const int32_t> labels, float* dlogits) = 0;
+  virtual void Backward(const float* logits, const int32_t* labels, void* dlogits) = 0;
 };
 
 }  // namespace ssd

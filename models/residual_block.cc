@@ -49,18 +49,18 @@ int64_t ResidualBlock::activation_floats() const {
 void ResidualBlock::Build(Device& device, bool input_gradient) {
   for (const auto& layer : branch_) layer->Build(device, input_gradient || layer != branch_.front());
   end_ = device.MakeResidualNorm({.shape = output_shape_}, projection_ ? output_shape_ : input_);
-  output_ = device.Allocate(output_shape_.size());
+  output_ = device.AllocateActivation(output_shape_.size());
   if (!projection_) return;
   projection_->convolution.Build(device, input_gradient);
   projection_->norm.Build(device, /*input_gradient=*/true);
   if (input_gradient) sum_ = device.MakeAccumulation(input_.size());
 }
 
-const float* ResidualBlock::Forward(const float* x, const ForwardPass& pass) {
+const void* ResidualBlock::Forward(const void* x, const ForwardPass& pass) {
   branch_inputs_[0] = x;
   for (size_t i = 0; i < branch_.size(); ++i)
     branch_inputs_[i + 1] = branch_[i]->Forward(branch_inputs_[i], pass);
-  const float* shortcut = x;
+  const void* shortcut = x;
   if (projection_) {
     projection_->convolved = projection_->convolution.Forward(x, pass);
     shortcut = projection_->norm.Forward(projection_->convolved, pass);
@@ -79,11 +79,11 @@ const float* ResidualBlock::Forward(const float* x, const ForwardPass& pass) {
   return output_->data();
 }
 
-void ResidualBlock::Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) {
+void ResidualBlock::Backward(const void* x, void* dy, void* dx, const BackwardPass& pass) {
   // Three arrays suffice, and stay in the cache: dy is kept for the shortcut, the branch's gradient goes to
   // and fro between the other two. Without a shortcut's gradient dy need not be kept.
-  float* there = pass.scratch;
-  float* back = dx != nullptr ? dx : dy;
+  void* there = pass.scratch;
+  void* back = dx != nullptr ? dx : dy;
   end_->Backward(branch_inputs_.back(), pass.parameters + last_norm_->scale,
                  pass.parameters + last_norm_->shift, output_->data(), dy, there,
                  pass.gradient + last_norm_->scale, pass.gradient + last_norm_->shift);

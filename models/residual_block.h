@@ -40,24 +40,24 @@ class ResidualBlock final : public Layer {
   ActivationShape output_shape() const override { return output_shape_; }
   int64_t activation_floats() const override;
   void Build(Device& device, bool input_gradient) override;
-  const float* Forward(const float* x, const ForwardPass& pass) override;
-  void Backward(const float* x, float* dy, float* dx, const BackwardPass& pass) override;
+  const void* Forward(const void* x, const ForwardPass& pass) override;
+  void Backward(const void* x, void* dy, void* dx, const BackwardPass& pass) override;
 
  private:
   struct Projection {
     ConvolutionLayer convolution;
     BatchNormLayer norm;
-    const float* convolved = nullptr;  // of the last forward pass, for backward
+    const void* convolved = nullptr;  // of the last forward pass, for backward
   };
 
   const ActivationShape input_;
   std::vector<std::unique_ptr<Layer>> branch_;  // up to the last convolution
-  std::vector<const float*>
+  std::vector<const void*>
       branch_inputs_;  // of the last forward pass, for backward; then the branch's output
   ActivationShape output_shape_;
   std::optional<BatchNormTensors> last_norm_;
   std::unique_ptr<ResidualNorm> end_;  // the last norm, the sum and the ReLU
-  std::unique_ptr<DeviceArray> output_;
+  std::unique_ptr<ActivationArray> output_;
   std::optional<Projection> projection_;
   std::unique_ptr<Accumulation> sum_;  // of the two gradients of x; with a projection
 };

@@ -22,52 +22,71 @@ Sequential::Sequential(Network network, std::unique_ptr<Device> device)
     : device_(std::move(device)),
       network_(std::move(network)),
       output_shape_(network_.layers.back()->output_shape()),
-      parameters_(network_.layout.parameters.size()),
-      buffers_(network_.layout.buffers.size()),
+      parameters_(device_->memory().Allocate(network_.layout.parameters.size())),
+      buffers_(device_->memory().Allocate(network_.layout.buffers.size())),
+      evaluation_buffers_(device_->memory().Allocate(network_.layout.buffers.size())),
       inputs_(network_.layers.size()) {
   device_->Enter();
   for (const auto& layer : network_.layers) {
     layer->Build(*device_, /*input_gradient=*/layer != network_.layers.front());
   }
   loss_ = device_->MakeSoftmaxCrossEntropy(output_shape_.batch, output_shape_.channels);
-  for (auto& gradient : gradients_) gradient = device_->Allocate(network_.gradient_floats());
+  for (auto& gradient : gradients_) gradient = device_->AllocateActivation(network_.gradient_floats());
 }
 
-void Sequential::Forward(const Batch& batch, const ForwardPass& pass) {
+const int32_t* Sequential::Forward(const Batch& batch, const ForwardPass& pass) {
   CHECK_EQ(static_cast<int64_t>(batch.images.size()), network_.input.size());
+  CHECK_EQ(static_cast<int64_t>(batch.labels.size()), output_shape_.batch);
   device_->Enter();
-  const float* activation = batch.images.data();
+  const Device::Input input = device_->Load(batch);
+  device_->SetParameters(parameters_->values());
+  const void* activation = input.images;
   for (size_t i = 0; i < network_.layers.size(); ++i) {
     inputs_[i] = activation;
     activation = network_.layers[i]->Forward(activation, pass);
   }
-  logits_ = activation;
+  logits_ = static_cast<const float*>(activation);
+  return input.labels;
 }
 
-BatchResult Sequential::Train(const Batch& batch, std::span<float> gradient, GradientReady ready) {
+void Sequential::Train(const Batch& batch, std::span<float> gradient, GradientReady ready,
+                       TrainingDone done) {
   CHECK_EQ(batch.valid, output_shape_.batch) << "a training batch has no padding";
-  CHECK_EQ(gradient.size(), parameters_.size());
-  Forward(batch, {.parameters = parameters_.data(), .running_statistics = buffers_.data()});
-  const BatchResult result = loss_->Forward(logits_, batch.labels, batch.valid);
+  CHECK_EQ(static_cast<int64_t>(gradient.size()), parameters_->size());
+  const int32_t* labels =
+      Forward(batch, {.parameters = parameters_->data(), .running_statistics = buffers_->data()});
+  loss_->Forward(logits_, labels, batch.valid);
 
-  const BackwardPass pass{.parameters = parameters_.data(),
-                          .gradient = gradient.data(),
+  const std::span<float> written = device_->BeginGradient(gradient, std::move(ready));
+  gradient_ = written;
+  const auto announce = [this](int64_t first) { device_->GradientFinal(first); };
+  const BackwardPass pass{.parameters = parameters_->data(),
+                          .gradient = written.data(),
                           .scratch = gradients_[2]->data(),
-                          .ready = ready};
-  float* dy = gradients_[0]->data();
-  float* dx = gradients_[1]->data();
-  loss_->Backward(logits_, batch.labels, dy);
+                          .ready = announce};
+  void* dy = gradients_[0]->data();
+  void* dx = gradients_[1]->data();
+  loss_->Backward(logits_, labels, dy);
   for (size_t i = network_.layers.size(); i-- > 0;) {
     network_.layers[i]->Backward(inputs_[i], dy, i > 0 ? dx : nullptr, pass);
     std::swap(dy, dx);
   }
-  return result;
+  device_->EndGradient([this, done = std::move(done)]() mutable { done(loss_->Result()); });
 }
 
 BatchResult Sequential::Evaluate(const Batch& batch, std::span<const float> buffers) {
-  CHECK_EQ(buffers.size(), buffers_.size());
-  Forward(batch, {.parameters = parameters_.data(), .evaluation_statistics = buffers.data()});
-  return loss_->Forward(logits_, batch.labels, batch.valid);
+  CHECK_EQ(static_cast<int64_t>(buffers.size()), buffers_->size());
+  device_->memory().Upload(buffers, evaluation_buffers_->data());
+  const int32_t* labels = Forward(
+      batch, {.parameters = parameters_->data(), .evaluation_statistics = evaluation_buffers_->data()});
+  loss_->Forward(logits_, labels, batch.valid);
+  return loss_->Result();
+}
+
+std::vector<float> Sequential::Logits() {
+  std::vector<float> logits(output_shape_.size());
+  device_->memory().Download(logits_, logits);
+  return logits;
 }
 
 }  // namespace ssd

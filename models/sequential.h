@@ -16,7 +16,7 @@ namespace ssd {
 struct Network {
   ActivationShape input;
   ModelLayout layout = {};
-  std::vector<std::unique_ptr<Layer>> layers = {};  // the last one's output is the logits, (N, classes)
+  std::vector<std::unique_ptr<Layer>> layers = {};  // the last is a LinearLayer: the logits, (N, classes)
 
   // As large as the largest output: each of the three arrays that the gradients of activations take.
   int64_t gradient_floats() const;
@@ -27,32 +27,37 @@ struct Network {
 // Runs a Network on a device. See Model. Parameters and buffers are 0 at first.
 class Sequential final : public Model {
  public:
-  // Builds the layers. REQUIRES: at least one layer; the device's memory is the host's.
+  // Builds the layers. REQUIRES: the last layer is a LinearLayer.
   Sequential(Network network, std::unique_ptr<Device> device);
 
   const ModelLayout& layout() const override { return network_.layout; }
-  std::span<float> parameters() override { return parameters_; }
-  std::span<float> buffers() override { return buffers_; }
+  std::span<float> parameters() override { return parameters_->values(); }
+  std::span<float> buffers() override { return buffers_->values(); }
+  std::span<const float> gradient() const override { return gradient_; }
+  DeviceMemory& memory() override { return device_->memory(); }
   // REQUIRES: batch.valid is the batch size.
-  BatchResult Train(const Batch& batch, std::span<float> gradient, GradientReady ready) override;
+  void Train(const Batch& batch, std::span<float> gradient, GradientReady ready, TrainingDone done) override;
   BatchResult Evaluate(const Batch& batch, std::span<const float> buffers) override;
 
   // (N, classes), of the last pass.
-  std::span<const float> logits() const { return {logits_, static_cast<size_t>(output_shape_.size())}; }
+  std::vector<float> Logits();
 
  private:
-  void Forward(const Batch& batch, const ForwardPass& pass);
+  // Returns the batch's labels on the device.
+  const int32_t* Forward(const Batch& batch, const ForwardPass& pass);
 
   std::unique_ptr<Device> device_;  // outlives all below
   Network network_;
   const ActivationShape output_shape_;
   std::unique_ptr<SoftmaxCrossEntropy> loss_;
-  std::vector<float> parameters_;
-  std::vector<float> buffers_;
-  std::vector<const float*> inputs_;  // of each layer in the pass under way
+  std::unique_ptr<DeviceArray> parameters_;
+  std::unique_ptr<DeviceArray> buffers_;
+  std::unique_ptr<DeviceArray> evaluation_buffers_;
+  std::span<const float> gradient_;  // of the last training pass
+  std::vector<const void*> inputs_;  // of each layer in the pass under way
   const float* logits_ = nullptr;
   // The gradients of activations: a layer's dy and dx in turn, and scratch.
-  std::array<std::unique_ptr<DeviceArray>, 3> gradients_;
+  std::array<std::unique_ptr<ActivationArray>, 3> gradients_;
 };
 
 }  // namespace ssd

@@ -57,13 +57,12 @@ void GradientPusher::Push(const Block& block) {
   client_.Push(block.id, step_, std::move(mean).Freeze());
 }
 
-void GradientPusher::PushBuffers(Step step, std::span<const float> buffers) {
+void GradientPusher::PushBuffers(Step step, Model& model) {
   const std::vector<Block>& blocks = client_.partition().blocks();
   for (size_t i = client_.partition().num_parameter_blocks(); i < blocks.size(); ++i) {
     if (!schedule_->PullsAfter(step, blocks[i].id)) continue;
     MutableBuffer copy = pool_.Acquire(blocks[i].size);
-    const std::span<const float> values = buffers.subspan(blocks[i].offset, blocks[i].size);
-    std::copy(values.begin(), values.end(), copy.values().begin());
+    model.memory().Download(model.buffers().data() + blocks[i].offset, copy.values());
     client_.Push(blocks[i].id, step, std::move(copy).Freeze());
   }
 }

@@ -14,6 +14,7 @@
 #include "common/buffer.h"
 #include "common/sync_schedule.h"
 #include "common/types.h"
+#include "models/model.h"
 #include "worker/parameter_client.h"
 
 namespace ssd {
@@ -28,11 +29,8 @@ class GradientPusher {
   // The gradient is final from float `first` on: pushes every block that now is. `first` falls.
   void OnReady(int64_t first);
 
-  // The gradient of the step begun last. REQUIRES: OnReady(0) was called.
-  std::span<const float> gradient() const { return gradient_.values(); }
-
-  // With `step`'s push, the running statistics that go with the pull after it.
-  void PushBuffers(Step step, std::span<const float> buffers);
+  // With `step`'s push, the running statistics of `model` that go with the pull after it.
+  void PushBuffers(Step step, Model& model);
 
  private:
   void Push(const Block& block);

@@ -25,19 +25,20 @@ bool UsesDifference(Kind kind) { return kind == Kind::kGlu || kind == Kind::kGlu
 
 LocalUpdate::LocalUpdate(const LocalUpdateOptions& options, const Partition& partition,
                          std::shared_ptr<const SyncSchedule> schedule,
-                         std::shared_ptr<const LearningRate> learning_rate)
+                         std::shared_ptr<const LearningRate> learning_rate, DeviceMemory& memory)
     : options_(options),
       alpha_(ResolveAlpha(options)),
       schedule_(std::move(schedule)),
       learning_rate_(std::move(learning_rate)),
+      memory_(memory),
       blocks_(partition.num_parameter_blocks()) {
   for (size_t i = 0; i < blocks_.size(); ++i) {
     const int64_t size = partition.blocks()[i].size;
-    if (options.kind == Kind::kGlu) blocks_[i].global_gradient.resize(size, 0.0f);
+    if (options.kind == Kind::kGlu) blocks_[i].global_gradient = memory.Allocate(size);
     if (HasOwnVelocity(options.kind) || options.kind == Kind::kGluMomentum) {
-      blocks_[i].velocity.resize(size, 0.0f);
+      blocks_[i].velocity = memory.Allocate(size);
     }
-    if (options.kind == Kind::kGluPrototype) blocks_[i].snapshot.resize(size, 0.0f);
+    if (options.kind == Kind::kGluPrototype) blocks_[i].snapshot = memory.Allocate(size);
   }
 }
 
@@ -63,29 +64,30 @@ void LocalUpdate::AfterSynchronousGradient(BlockId block, std::span<const float>
                                            std::span<const float> g) {
   if (!HasOwnVelocity(options_.kind)) return;
   // Of a step's numbers only the rate depends on the step, and it does not enter here.
-  AccumulatePass(Numbers(Step(0)), g, x, blocks_[block.value()].velocity);
+  memory_.passes().Accumulate(Numbers(Step(0)), g, x, blocks_[block.value()].velocity->values());
 }
 
 void LocalUpdate::Apply(BlockId block, Step step, std::span<const float> g, std::span<float> x) {
   BlockState& state = blocks_[block.value()];
   const LocalStep numbers = Numbers(step);
+  LocalUpdatePasses& passes = memory_.passes();
   switch (options_.kind) {
     case Kind::kSgd:
-      return SgdPass(numbers, g, x);
+      return passes.Sgd(numbers, g, x);
     case Kind::kGlu:
-      return GluPass(numbers, g, state.global_gradient, x);
+      return passes.Glu(numbers, g, state.global_gradient->values(), x);
     case Kind::kMomentum:
     case Kind::kGluVelocity:
-      return MomentumPass(numbers, g, state.velocity, x);
+      return passes.Momentum(numbers, g, state.velocity->values(), x);
     case Kind::kGluMomentum:
-      return GluMomentumPass(numbers, g, state.velocity, x);
+      return passes.GluMomentum(numbers, g, state.velocity->values(), x);
     case Kind::kGluPrototype: {
       const bool renew = ++state.updates == schedule_->options().k;
       if (renew) state.updates = 0;
-      return GluPrototypePass(numbers, renew, g, state.snapshot, x);
+      return passes.GluPrototype(numbers, renew, g, state.snapshot->values(), x);
     }
     case Kind::kDcLocal:
-      return DcLocalPass(numbers, g, state.last_pulled.values(), x);
+      return passes.DcLocal(numbers, g, state.last_pulled.values(), x);
   }
 }
 
@@ -101,17 +103,15 @@ void LocalUpdate::Install(BlockId block, Version version, Buffer values, std::sp
                                                     : version.value() > warmup;
   const float inverse = renews ? InversePassed(state.last_version, version) : 0;
   if (inverse != 0 && UsesDifference(options_.kind)) {
-    std::vector<float>& to = options_.kind == Kind::kGlu ? state.global_gradient : state.velocity;
-    InstallDifferencePass(inverse, state.last_pulled.values(), pulled, to, x);
+    const DeviceArray& to = options_.kind == Kind::kGlu ? *state.global_gradient : *state.velocity;
+    memory_.passes().InstallDifference(inverse, state.last_pulled.values(), pulled, to.values(), x);
   } else if (inverse != 0 && options_.kind == Kind::kGluVelocity) {
-    InstallCorrectionPass(inverse, pulled, state.velocity, x);
+    memory_.passes().InstallCorrection(inverse, pulled, state.velocity->values(), x);
   } else {
-    std::copy(pulled.begin(), pulled.end(), x.begin());
+    memory_.Copy(pulled, x);
   }
   if (!is_kept) return;
-  if (version.value() == warmup && !state.snapshot.empty()) {
-    state.snapshot.assign(pulled.begin(), pulled.end());
-  }
+  if (version.value() == warmup && state.snapshot != nullptr) memory_.Copy(pulled, state.snapshot->values());
   state.last_version = version;
   if (UsesDifference(options_.kind) || options_.kind == Kind::kDcLocal) state.last_pulled = std::move(values);
 }

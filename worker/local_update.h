@@ -24,7 +24,8 @@
 // The worker's own move over the steps between two pulls' starts is W_last - x, with x as the later pull finds it when
 // it is installed: nothing moves x between the two. So glu_velocity's correction is (x - W_pulled) / sum of eta_l.
 //
-// Each block keeps its own state, so that blocks may be at different versions.
+// Each block keeps its own state, so that blocks may be at different versions. Weights, gradients and what is remembered lie
+// in the device's memory.
 // Not thread-safe; used on the worker's executor.
 #ifndef SSD_WORKER_LOCAL_UPDATE_H_
 #define SSD_WORKER_LOCAL_UPDATE_H_
@@ -39,15 +40,15 @@
 #include "common/partition.h"
 #include "common/sync_schedule.h"
 #include "common/types.h"
-#include "worker/local_update_pass.h"
+#include "models/device_memory.h"
 
 namespace ssd {
 
 class LocalUpdate {
  public:
   LocalUpdate(const LocalUpdateOptions& options, const Partition& partition,
-              std::shared_ptr<const SyncSchedule> schedule,
-              std::shared_ptr<const LearningRate> learning_rate);
+              std::shared_ptr<const SyncSchedule> schedule, std::shared_ptr<const LearningRate> learning_rate,
+              DeviceMemory& memory);
 
   // A step of the warm-up: the gradient `g` at `x`, before the pull of that step replaces x.
   void AfterSynchronousGradient(BlockId block, std::span<const float> x, std::span<const float> g);
@@ -55,21 +56,21 @@ class LocalUpdate {
   // A step of the delay stage: moves the block's weights `x`.
   void Apply(BlockId block, Step step, std::span<const float> g, std::span<float> x);
 
-  // A pulled block: x becomes `values`, and what depends on pulls is renewed. REQUIRES: x is what it was when the pull
-  // was started.
+  // A pulled block, `values` being in the device's memory: x becomes them, and what depends on pulls is renewed. REQUIRES:
+  // x is what it was when the pull was started.
   void Install(BlockId block, Version version, Buffer values, std::span<float> x);
 
   double alpha() const { return alpha_; }
 
  private:
-  // What a block remembers; each array is empty where the kind of update needs none.
+  // What a block remembers; each array is null where the kind of update needs none.
   struct BlockState {
     Buffer last_pulled;  // W_last: glu, glu_momentum, dc_local; empty before there is one
     Version last_version;
-    std::vector<float> global_gradient;  // G: glu
-    std::vector<float> velocity;         // u: momentum, glu_velocity;  v: glu_momentum
-    std::vector<float> snapshot;         // glu_prototype
-    int64_t updates = 0;                 // glu_prototype: since the snapshot
+    std::unique_ptr<DeviceArray> global_gradient;  // G: glu
+    std::unique_ptr<DeviceArray> velocity;         // u: momentum, glu_velocity;  v: glu_momentum
+    std::unique_ptr<DeviceArray> snapshot;         // glu_prototype
+    int64_t updates = 0;                           // glu_prototype: since the snapshot
   };
 
   double LocalRate(Step step) const;
@@ -82,6 +83,7 @@ class LocalUpdate {
   const double alpha_;
   const std::shared_ptr<const SyncSchedule> schedule_;
   const std::shared_ptr<const LearningRate> learning_rate_;
+  DeviceMemory& memory_;
   std::vector<BlockState> blocks_;  // by id, of parameters alone
 };
 

@@ -92,12 +92,26 @@ absl::StatusOr<std::unique_ptr<Model>> NewModel(const v1::Experiment& experiment
                     .threads = Threads(experiment)});
 }
 
+// A model's values in the host's memory, which is what files are read into and written from.
+struct HostValues {
+  explicit HostValues(const ModelLayout& layout)
+      : parameters(layout.parameters.size()), buffers(layout.buffers.size()) {}
+
+  void UploadTo(Model& model) const {
+    model.memory().Upload(parameters, model.parameters().data());
+    model.memory().Upload(buffers, model.buffers().data());
+  }
+
+  std::vector<float> parameters;
+  std::vector<float> buffers;
+};
+
 // Puts experiment.model.weights, if there are any, in place of the initial values.
-Ending LoadWeights(const v1::Model& options, Model& model) {
+Ending LoadWeights(const v1::Model& options, const ModelLayout& layout, HostValues& values) {
   if (options.weights().empty()) return {};
   const absl::StatusOr<MatchReport> report = ReadModel(
-      Disk::Real(), options.weights(), model.layout(),
-      options.weights_strict() ? Matching::kStrict : Matching::kPartial, model.parameters(), model.buffers());
+      Disk::Real(), options.weights(), layout,
+      options.weights_strict() ? Matching::kStrict : Matching::kPartial, values.parameters, values.buffers);
   if (!report.ok()) return Failed(ModelFileExitCode(report.status()), report.status());
   LOG(INFO) << "weights loaded path=" << options.weights() << " tensors=" << report->fitting
             << " of=" << report->wanted;
@@ -149,9 +163,12 @@ class WorkerProcess {
     absl::StatusOr<std::unique_ptr<Model>> model = NewModel(experiment_, data_);
     if (!model.ok()) return Failed(kExitInternal, model.status());
     model_ = *std::move(model);
-    InitializeParameters(model_->layout(), experiment_.seed(), model_->parameters(), model_->buffers());
     // All workers do: the weights reach the servers from worker 0, the running statistics are each one's own.
-    if (Ending failed = LoadWeights(experiment_.model(), *model_); failed.code != kExitDone) return failed;
+    HostValues values(model_->layout());
+    InitializeParameters(model_->layout(), experiment_.seed(), values.parameters, values.buffers);
+    Ending loaded = LoadWeights(experiment_.model(), model_->layout(), values);
+    if (loaded.code != kExitDone) return loaded;
+    values.UploadTo(*model_);
 
     const TrainingPlan plan = MakeTrainingPlan(experiment_, data_.train.size());
     const auto schedule = std::make_shared<SyncSchedule>(plan.schedule);
@@ -172,7 +189,8 @@ class WorkerProcess {
                                  .peer_timeout = absl::Seconds(cluster.peer_timeout())},
         partition, *channels_, executor_, Clock::Real(), [this](const Ending& ending) { loop_.End(ending); });
     if (plan.local_update.has_value()) {
-      local_update_ = std::make_unique<LocalUpdate>(*plan.local_update, partition, schedule, learning_rate);
+      local_update_ = std::make_unique<LocalUpdate>(*plan.local_update, partition, schedule, learning_rate,
+                                                    model_->memory());
     }
     const DataOrder order({.seed = experiment_.seed(),
                            .samples = data_.train.size(),
@@ -213,11 +231,12 @@ class WorkerProcess {
   Ending Export(std::span<const float> buffers, int64_t steps) {
     if (id_ != WorkerId(0) || run_dir_.empty()) return {};
     const std::string path = absl::StrCat(run_dir_, "/model.safetensors");
-    const absl::Status status =
-        WriteModel(Disk::Real(), path, model_->layout(), model_->parameters(), buffers, steps,
-                   {{"ssd.model", v1::Model::Name_Name(experiment_.model().name())},
-                    {"ssd.version", ProgramVersion()},
-                    {"ssd.steps", absl::StrCat(steps)}});
+    std::vector<float> parameters(model_->parameters().size());
+    model_->memory().Download(model_->parameters().data(), parameters);
+    const absl::Status status = WriteModel(Disk::Real(), path, model_->layout(), parameters, buffers, steps,
+                                           {{"ssd.model", v1::Model::Name_Name(experiment_.model().name())},
+                                            {"ssd.version", ProgramVersion()},
+                                            {"ssd.steps", absl::StrCat(steps)}});
     if (!status.ok()) return Failed(kExitStorage, status);
     LOG(INFO) << "model written path=" << path;
     return {};
@@ -246,13 +265,14 @@ Ending EvaluateFile(const v1::Experiment& experiment, const std::string& path) {
   if (!data.ok()) return Failed(kExitData, data.status());
   absl::StatusOr<std::unique_ptr<Model>> model = NewModel(experiment, *data);
   if (!model.ok()) return Failed(kExitInternal, model.status());
-  std::vector<float> buffers((*model)->buffers().size());
+  HostValues values((*model)->layout());
   const absl::Status read =
-      ReadModel(Disk::Real(), path, (*model)->layout(), Matching::kStrict, (*model)->parameters(), buffers)
+      ReadModel(Disk::Real(), path, (*model)->layout(), Matching::kStrict, values.parameters, values.buffers)
           .status();
   if (!read.ok()) return Failed(ModelFileExitCode(read), read);
+  values.UploadTo(**model);
   StripeEvaluator evaluator(EvaluationStripe(data->test, WorkerId(0), 1, experiment.training().batch_size()));
-  const BatchResult result = evaluator.Evaluate(**model, buffers);
+  const BatchResult result = evaluator.Evaluate(**model, values.buffers);
   std::printf("accuracy %.4f (%lld of %lld), loss %.4f\n",
               static_cast<double>(result.correct) / static_cast<double>(result.samples),
               static_cast<long long>(result.correct), static_cast<long long>(result.samples),

@@ -190,6 +190,8 @@ void ParameterClient::OnBlock(ShardId shard, const v1::Block& block, Buffer payl
   }
   traffic_.bytes_pulled += payload.size() * sizeof(float);
   pull->second.missing.erase(BlockId(block.block()));
+  if (on_arrival_ != nullptr)
+    payload = on_arrival_(partition_.block(BlockId(block.block())), std::move(payload));
   pull->second.arrived.push_back({BlockId(block.block()), std::move(payload)});
   if (awaited_ == pull->first && pull->second.missing.empty()) Deliver();
 }

@@ -20,6 +20,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -67,6 +68,11 @@ class ParameterClient : private ShardChannel::Listener {
   // Asks for blocks at exactly `version`; they are kept aside as they arrive. REQUIRES: none of that version
   // is under way.
   void Pull(Version version, const std::vector<BlockId>& blocks);
+
+  // What becomes of a pulled block as it arrives, while the others are still on their way: `on_arrival` returns what is kept
+  // aside for Await in place of `values`.
+  using OnArrival = absl::AnyInvocable<Buffer(const Block& block, Buffer values)>;
+  void set_on_arrival(OnArrival on_arrival) { on_arrival_ = std::move(on_arrival); }
 
   // Calls `pulled` with the blocks of the pull of `version`, once all are there, never inside this call.
   // REQUIRES: that pull is under way; nobody awaits another.
@@ -131,6 +137,7 @@ class ParameterClient : private ShardChannel::Listener {
   std::map<Version, PendingPull> pulls_;
   std::optional<Version> awaited_;
   Pulled pulled_;
+  OnArrival on_arrival_;  // null: they are kept as they are
   Step newest_step_;  // the last pushed, for messages
   Traffic traffic_;
   absl::Duration started_;      // steady time

@@ -22,7 +22,13 @@ Trainer::Trainer(Options options, Model& model, BatchSource& batches, Evaluator*
       local_update_(local_update),
       clock_(clock),
       pusher_(client, schedule_),
-      averaged_buffers_(model.buffers().begin(), model.buffers().end()) {}
+      averaged_buffers_(model.buffers().size()) {
+  model.memory().Download(model.buffers().data(), averaged_buffers_);
+  // Weights go on to the device as they come; running statistics stay.
+  client.set_on_arrival([&memory = model.memory()](const Block& block, Buffer values) {
+    return block.kind == Block::Kind::kParameters ? memory.Stage(std::move(values)) : values;
+  });
+}
 
 v1::Hello Trainer::Hello() const {
   v1::Hello hello;
@@ -55,10 +61,12 @@ void Trainer::OnJoined() {
     // Running statistics first: who has the version 0 of a shard's weights may push statistics to it.
     for (const Block::Kind kind : {Block::Kind::kBuffers, Block::Kind::kParameters}) {
       const std::span<const float> from =
-          kind == Block::Kind::kBuffers ? std::span<const float>(model_.buffers()) : model_.parameters();
+          kind == Block::Kind::kBuffers ? model_.buffers() : model_.parameters();
       for (const Block& block : blocks) {
-        if (block.kind == kind)
-          client_.SendInitial(block.id, Buffer::Copy(from.subspan(block.offset, block.size)));
+        if (block.kind != kind) continue;
+        MutableBuffer values = MutableBuffer::Allocate(block.size);
+        model_.memory().Download(from.data() + block.offset, values.values());
+        client_.SendInitial(block.id, std::move(values).Freeze());
       }
     }
   }
@@ -84,20 +92,34 @@ void Trainer::BeginStep(Step step) {
 
 void Trainer::OnBatch(Step step, const Batch& batch) {
   if (client_.ending()) return;
-  absl::Duration now = clock_.Steady();
+  const absl::Duration now = clock_.Steady();
   tally_.data += absl::ToDoubleSeconds(now - phase_start_);
-  absl::Duration pushing;
-  bool statistics_pushed = false;
-  const BatchResult result = model_.Train(batch, pusher_.Begin(step), [&](int64_t first) {
-    const absl::Duration before = clock_.Steady();
-    // The statistics go ahead of the gradients: who has a shard's new weights then knows that it has the statistics of
-    // all workers too, though nobody awaits those.
-    if (!std::exchange(statistics_pushed, true)) pusher_.PushBuffers(step, model_.buffers());
-    pusher_.OnReady(first);
-    pushing += clock_.Steady() - before;
-  });
-  tally_.compute += absl::ToDoubleSeconds(clock_.Steady() - now - pushing);
-  tally_.push += absl::ToDoubleSeconds(pushing);
+  phase_start_ = now;
+  pushing_ = absl::ZeroDuration();
+  statistics_pushed_ = false;
+  model_.Train(
+      batch, pusher_.Begin(step),
+      [this, step, alive = std::weak_ptr<bool>(alive_)](int64_t first) {
+        if (!alive.expired()) OnReady(step, first);
+      },
+      [this, step, alive = std::weak_ptr<bool>(alive_)](const BatchResult& result) {
+        if (!alive.expired()) OnGradient(step, result);
+      });
+}
+
+void Trainer::OnReady(Step step, int64_t first) {
+  const absl::Duration before = clock_.Steady();
+  // The statistics go ahead of the gradients: who has a shard's new weights then knows that it has the statistics of
+  // all workers too, though nobody awaits those.
+  if (!std::exchange(statistics_pushed_, true)) pusher_.PushBuffers(step, model_);
+  pusher_.OnReady(first);
+  pushing_ += clock_.Steady() - before;
+}
+
+void Trainer::OnGradient(Step step, const BatchResult& result) {
+  if (client_.ending()) return;
+  tally_.compute += absl::ToDoubleSeconds(clock_.Steady() - phase_start_ - pushing_);
+  tally_.push += absl::ToDoubleSeconds(pushing_);
   tally_.result.loss += result.loss;
   tally_.result.correct += result.correct;
   tally_.result.samples += result.samples;
@@ -115,7 +137,7 @@ void Trainer::AfterGradient(Step step) {
       for (int64_t i = 0; i < client_.partition().num_parameter_blocks(); ++i) {
         const Block& block = client_.partition().block(BlockId(i));
         local_update_->AfterSynchronousGradient(block.id, BlockOf(block),
-                                                pusher_.gradient().subspan(block.offset, block.size));
+                                                model_.gradient().subspan(block.offset, block.size));
       }
     }
     StartPull(step);
@@ -130,8 +152,7 @@ void Trainer::UpdateLocally(Step step) {
   const absl::Duration before = clock_.Steady();
   for (int64_t i = 0; i < client_.partition().num_parameter_blocks(); ++i) {
     const Block& block = client_.partition().block(BlockId(i));
-    local_update_->Apply(block.id, step, pusher_.gradient().subspan(block.offset, block.size),
-                         BlockOf(block));
+    local_update_->Apply(block.id, step, model_.gradient().subspan(block.offset, block.size), BlockOf(block));
   }
   tally_.local_update += absl::ToDoubleSeconds(clock_.Steady() - before);
   StartPull(step);
@@ -171,13 +192,15 @@ void Trainer::Install(Version version, std::vector<ParameterClient::PulledBlock>
   const absl::Duration before = clock_.Steady();
   for (ParameterClient::PulledBlock& pulled : blocks) {
     const Block& block = client_.partition().block(pulled.id);
-    const std::span<const float> values = pulled.values.values();
     if (block.kind == Block::Kind::kBuffers) {
+      const std::span<const float> values = pulled.values.values();
       std::copy(values.begin(), values.end(), averaged_buffers_.begin() + block.offset);
-    } else if (local_update_ != nullptr) {
+      continue;
+    }
+    if (local_update_ != nullptr) {
       local_update_->Install(block.id, version, std::move(pulled.values), BlockOf(block));
     } else {
-      std::copy(values.begin(), values.end(), BlockOf(block).begin());
+      model_.memory().Copy(pulled.values.values(), BlockOf(block));
     }
   }
   tally_.local_update += absl::ToDoubleSeconds(clock_.Steady() - before);

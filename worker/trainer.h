@@ -11,7 +11,7 @@
 // averaged running statistics that come with it. The last version is awaited after the last step.
 //
 // Not thread-safe: a state machine on the worker's executor. Nothing here waits; only a batch's computation
-// occupies the executor. What it borrows outlives it.
+// on the CPU occupies the executor. What it borrows outlives it.
 #ifndef SSD_WORKER_TRAINER_H_
 #define SSD_WORKER_TRAINER_H_
 
@@ -75,6 +75,8 @@ class Trainer {
   void OnJoined();
   void BeginStep(Step step);
   void OnBatch(Step step, const Batch& batch);
+  void OnReady(Step step, int64_t first);
+  void OnGradient(Step step, const BatchResult& result);
   void AfterGradient(Step step);
   void UpdateLocally(Step step);
   void StartPull(Step step);
@@ -105,6 +107,8 @@ class Trainer {
   std::map<Version, Step> pulling_;      // pulls under way, and the step after whose gradient each is awaited
   std::vector<float> averaged_buffers_;  // of the last version that came with them
   absl::Duration phase_start_;           // steady time
+  absl::Duration pushing_;               // in the pass under way
+  bool statistics_pushed_ = false;       // in the pass under way
   Tally tally_;
   // Gone with this object: a batch or a pull may still be on its way.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

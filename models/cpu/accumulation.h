@@ -10,7 +10,7 @@ class CpuAccumulation final : public Accumulation {
  public:
   explicit CpuAccumulation(int64_t size) : size_(size) {}
 
-  void Add(const float* x, float* sum) override;
+  void Add(const void* x, void* sum) override;
 
  private:
   const int64_t size_;

@@ -62,26 +62,26 @@ CpuBatchNorm::CpuBatchNorm(CpuRuntime& runtime, const BatchNormOptions& options,
                                      {DNNL_ARG_DIFF_SHIFT, channels}}));
 }
 
-void CpuBatchNorm::TrainingForward(const float* x, const float* scale, const float* shift, float* y,
+void CpuBatchNorm::TrainingForward(const void* x, const float* scale, const float* shift, void* y,
                                    float* running_mean, float* running_variance) {
-  moments_.Compute(x);
+  moments_.Compute(static_cast<const float*>(x));
   moments_.MoveRunning(options_.momentum, running_mean, running_variance);
   if (training_.has_value()) {
     training_->Run(
         {x, scale, shift, moments_.mean_as_float(), moments_.variance_as_float(), workspace_->data(), y});
   } else {
     affine_.Set(scale, shift, moments_.mean(), moments_.variance());
-    affine_.Apply(x, y);
+    affine_.Apply(static_cast<const float*>(x), static_cast<float*>(y));
   }
 }
 
-void CpuBatchNorm::InferenceForward(const float* x, const float* scale, const float* shift, const float* mean,
-                                    const float* variance, float* y) {
+void CpuBatchNorm::InferenceForward(const void* x, const float* scale, const float* shift, const float* mean,
+                                    const float* variance, void* y) {
   inference_->Run({x, scale, shift, mean, variance, y});
 }
 
-void CpuBatchNorm::Backward(const float* x, const float* scale, const float* shift, const float* dy,
-                            float* dx, float* dscale, float* dshift) {
+void CpuBatchNorm::Backward(const void* x, const float* scale, const float* shift, const void* dy,
+                            void* dx, float* dscale, float* dshift) {
   backward_->Run({x, scale, shift, moments_.mean_as_float(), moments_.variance_as_float(),
                   workspace_ ? workspace_->data() : nullptr, dy, dx, dscale, dshift});
 }

@@ -18,11 +18,11 @@ class CpuBatchNorm final : public BatchNorm {
  public:
   CpuBatchNorm(CpuRuntime& runtime, const BatchNormOptions& options, bool relu);
 
-  void TrainingForward(const float* x, const float* scale, const float* shift, float* y, float* running_mean,
+  void TrainingForward(const void* x, const float* scale, const float* shift, void* y, float* running_mean,
                        float* running_variance) override;
-  void InferenceForward(const float* x, const float* scale, const float* shift, const float* mean,
-                        const float* variance, float* y) override;
-  void Backward(const float* x, const float* scale, const float* shift, const float* dy, float* dx,
+  void InferenceForward(const void* x, const float* scale, const float* shift, const float* mean,
+                        const float* variance, void* y) override;
+  void Backward(const void* x, const float* scale, const float* shift, const void* dy, void* dx,
                 float* dscale, float* dshift) override;
 
  private:

@@ -69,16 +69,16 @@ CpuConvolution::CpuConvolution(CpuRuntime& runtime, const ConvolutionShape& shap
                 descriptions.MakeBackwardWeights(runtime)});
 }
 
-void CpuConvolution::Forward(const float* x, const float* weights, float* y) {
+void CpuConvolution::Forward(const void* x, const float* weights, void* y) {
   forward_->primitive.Run({x, forward_->weights.Packed(weights), y});
 }
 
-void CpuConvolution::BackwardData(const float* weights, const float* dy, float* dx) {
+void CpuConvolution::BackwardData(const float* weights, const void* dy, void* dx) {
   CHECK(backward_data_.has_value());
   backward_data_->primitive.Run({dy, backward_data_->weights.Packed(weights), dx});
 }
 
-void CpuConvolution::BackwardWeights(const float* x, const float* dy, float* dweights) {
+void CpuConvolution::BackwardWeights(const void* x, const void* dy, float* dweights) {
   backward_weights_->primitive.Run({x, dy, backward_weights_->weights.Target(dweights)});
   backward_weights_->weights.Finish(dweights);
 }

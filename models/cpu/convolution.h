@@ -30,9 +30,9 @@ class CpuConvolution final : public Convolution {
  public:
   CpuConvolution(CpuRuntime& runtime, const ConvolutionShape& shape, bool input_gradient);
 
-  void Forward(const float* x, const float* weights, float* y) override;
-  void BackwardData(const float* weights, const float* dy, float* dx) override;
-  void BackwardWeights(const float* x, const float* dy, float* dweights) override;
+  void Forward(const void* x, const float* weights, void* y) override;
+  void BackwardData(const float* weights, const void* dy, void* dx) override;
+  void BackwardWeights(const void* x, const void* dy, float* dweights) override;
 
  private:
   // A direction and the way its weights take into it or out of it.

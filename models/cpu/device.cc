@@ -1,6 +1,6 @@
 #include "models/cpu/device.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "models/cpu/accumulation.h"
 #include "models/cpu/batch_norm.h"
@@ -11,9 +11,19 @@
 #include "models/cpu/primitive.h"
 #include "models/cpu/residual_norm.h"
 #include "models/cpu/softmax_cross_entropy.h"
+#include "models/host_memory.h"
 
 namespace ssd {
 namespace {
+
+class FloatActivation final : public ActivationArray {
+ public:
+  explicit FloatActivation(int64_t size) : values_(size) {}
+  void* data() const override { return values_.data(); }
+
+ private:
+  AlignedArray values_;
+};
 
 class CpuDevice final : public Device {
  public:
@@ -22,11 +32,22 @@ class CpuDevice final : public Device {
 
   void Enter() override { SetThreads(threads_); }
 
-  std::unique_ptr<DeviceArray> Allocate(int64_t size) override {
-    return std::make_unique<AlignedArray>(size);
+  DeviceMemory& memory() override { return memory_; }
+  std::unique_ptr<ActivationArray> AllocateActivation(int64_t size) override {
+    return std::make_unique<FloatActivation>(size);
   }
-  void Upload(std::span<const float> from, float* to) override { std::copy(from.begin(), from.end(), to); }
-  void Download(const float* from, std::span<float> to) override { std::copy_n(from, to.size(), to.begin()); }
+  void ReadActivation(const void* from, std::span<float> to) override {
+    memory_.Download(static_cast<const float*>(from), to);
+  }
+
+  Input Load(const Batch& batch) override { return {batch.images.data(), batch.labels.data()}; }
+  void SetParameters(std::span<const float> /*parameters*/) override {}
+  std::span<float> BeginGradient(std::span<float> host, Model::GradientReady ready) override {
+    ready_ = std::move(ready);
+    return host;
+  }
+  void GradientFinal(int64_t first) override { ready_(first); }
+  void EndGradient(absl::AnyInvocable<void()> done) override { done(); }
 
   std::unique_ptr<Convolution> MakeConvolution(const ConvolutionShape& shape, bool input_gradient) override {
     return std::make_unique<CpuConvolution>(runtime_, shape, input_gradient);
@@ -56,6 +77,8 @@ class CpuDevice final : public Device {
 
  private:
   const int threads_;
+  HostMemory memory_;
+  Model::GradientReady ready_;  // of the last training pass
   CpuRuntime runtime_;
 };
 

@@ -13,8 +13,8 @@ class CpuGlobalAveragePool final : public GlobalAveragePool {
  public:
   CpuGlobalAveragePool(CpuRuntime& runtime, const ActivationShape& input);
 
-  void Forward(const float* x, float* y) override { forward_->Run({x, y}); }
-  void Backward(const float* dy, float* dx) override { backward_->Run({dy, dx}); }
+  void Forward(const void* x, void* y) override { forward_->Run({x, y}); }
+  void Backward(const void* dy, void* dx) override { backward_->Run({dy, dx}); }
 
  private:
   std::optional<Primitive> forward_;

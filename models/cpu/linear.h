@@ -13,13 +13,13 @@ class CpuLinear final : public Linear {
  public:
   CpuLinear(CpuRuntime& runtime, int64_t batch, int64_t inputs, int64_t outputs);
 
-  void Forward(const float* x, const float* weights, const float* bias, float* y) override {
+  void Forward(const void* x, const float* weights, const float* bias, float* y) override {
     forward_->Run({x, weights, bias, y});
   }
-  void BackwardData(const float* weights, const float* dy, float* dx) override {
+  void BackwardData(const float* weights, const void* dy, void* dx) override {
     backward_data_->Run({dy, weights, dx});
   }
-  void BackwardWeights(const float* x, const float* dy, float* dweights, float* dbias) override {
+  void BackwardWeights(const void* x, const void* dy, float* dweights, float* dbias) override {
     backward_weights_->Run({x, dy, dweights, dbias});
   }
 

@@ -14,8 +14,8 @@ class CpuMaxPool final : public MaxPool {
  public:
   CpuMaxPool(CpuRuntime& runtime, const PoolShape& shape);
 
-  void Forward(const float* x, float* y) override { forward_->Run({x, y, workspace_->data()}); }
-  void Backward(const float* dy, float* dx) override { backward_->Run({dy, workspace_->data(), dx}); }
+  void Forward(const void* x, void* y) override { forward_->Run({x, y, workspace_->data()}); }
+  void Backward(const void* dy, void* dx) override { backward_->Run({dy, workspace_->data(), dx}); }
 
  private:
   std::unique_ptr<AlignedArray> workspace_;  // which of its window's values each output is

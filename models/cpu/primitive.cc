@@ -1,9 +1,6 @@
 #include "models/cpu/primitive.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <new>
 
 #include "common/logging.h"
 
@@ -12,23 +9,6 @@
 extern "C" void omp_set_num_threads(int threads);
 
 namespace ssd {
-namespace {
-
-constexpr size_t kAlignment = 64;  // a cache line, and the widest vector
-
-float* AllocateZeros(int64_t size) {
-  const size_t bytes =
-      (std::max<int64_t>(size, 1) * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
-  void* memory = std::aligned_alloc(kAlignment, bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  std::memset(memory, 0, bytes);
-  return static_cast<float*>(memory);
-}
-
-}  // namespace
-
-AlignedArray::AlignedArray(int64_t size) : DeviceArray(AllocateZeros(size), size) {}
-AlignedArray::~AlignedArray() { std::free(data()); }
 
 CpuRuntime::CpuRuntime() : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {}
 

@@ -7,16 +7,10 @@
 #include <memory>
 #include <vector>
 
-#include "models/device.h"
+#include "models/host_memory.h"
+#include "models/operations.h"
 
 namespace ssd {
-
-// Floats aligned to a cache line, all 0 at first.
-class AlignedArray final : public DeviceArray {
- public:
-  explicit AlignedArray(int64_t size);
-  ~AlignedArray() override;
-};
 
 // The engine, the stream and the scratch memory that the primitives of one device share.
 //

@@ -88,18 +88,18 @@ int64_t CpuResidualNorm::ShortcutRow(int64_t row) const {
   return (n * shortcut_.height + h * stride_) * shortcut_.width * shortcut_.channels;
 }
 
-void CpuResidualNorm::TrainingForward(const float* x, const float* s, const float* scale, const float* shift,
-                                      float* y, float* running_mean, float* running_variance) {
-  moments_.Compute(x);
+void CpuResidualNorm::TrainingForward(const void* x, const void* s, const float* scale, const float* shift,
+                                      void* y, float* running_mean, float* running_variance) {
+  moments_.Compute(static_cast<const float*>(x));
   moments_.MoveRunning(options_.momentum, running_mean, running_variance);
   affine_.Set(scale, shift, moments_.mean(), moments_.variance());
-  Apply(x, s, y);
+  Apply(static_cast<const float*>(x), static_cast<const float*>(s), static_cast<float*>(y));
 }
 
-void CpuResidualNorm::InferenceForward(const float* x, const float* s, const float* scale, const float* shift,
-                                       const float* mean, const float* variance, float* y) {
+void CpuResidualNorm::InferenceForward(const void* x, const void* s, const float* scale, const float* shift,
+                                       const float* mean, const float* variance, void* y) {
   affine_.Set(scale, shift, mean, variance);
-  Apply(x, s, y);
+  Apply(static_cast<const float*>(x), static_cast<const float*>(s), static_cast<float*>(y));
 }
 
 void CpuResidualNorm::Apply(const float* x, const float* s, float* y) {
@@ -130,18 +130,18 @@ void CpuResidualNorm::Apply(const float* x, const float* s, float* y) {
   }
 }
 
-void CpuResidualNorm::Backward(const float* x, const float* scale, const float* shift, const float* y,
-                               float* dy, float* dx, float* dscale, float* dshift) {
+void CpuResidualNorm::Backward(const void* x, const float* scale, const float* shift, const void* y, void* dy,
+                               void* dx, float* dscale, float* dshift) {
   mask_->Run({y, dy, dy});
   backward_->Run(
       {x, scale, shift, moments_.mean_as_float(), moments_.variance_as_float(), dy, dx, dscale, dshift});
 }
 
-void CpuResidualNorm::AddShortcutGradient(const float* dy, float* ds) {
+void CpuResidualNorm::AddShortcutGradient(const void* dy, void* ds) {
 #pragma omp parallel for schedule(static)
   for (int64_t row = 0; row < shape_.batch * shape_.height; ++row) {
-    const float* from = dy + OutputRow(row) + channels_before_;
-    float* to = ds + ShortcutRow(row);
+    const float* from = static_cast<const float*>(dy) + OutputRow(row) + channels_before_;
+    float* to = static_cast<float*>(ds) + ShortcutRow(row);
     if (shape_ == shortcut_) {
       for (int64_t i = 0; i < shape_.width * shape_.channels; ++i) to[i] += from[i];
       continue;

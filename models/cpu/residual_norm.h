@@ -16,13 +16,13 @@ class CpuResidualNorm final : public ResidualNorm {
  public:
   CpuResidualNorm(CpuRuntime& runtime, const BatchNormOptions& options, const ActivationShape& shortcut);
 
-  void TrainingForward(const float* x, const float* s, const float* scale, const float* shift, float* y,
+  void TrainingForward(const void* x, const void* s, const float* scale, const float* shift, void* y,
                        float* running_mean, float* running_variance) override;
-  void InferenceForward(const float* x, const float* s, const float* scale, const float* shift,
-                        const float* mean, const float* variance, float* y) override;
-  void Backward(const float* x, const float* scale, const float* shift, const float* y, float* dy, float* dx,
+  void InferenceForward(const void* x, const void* s, const float* scale, const float* shift,
+                        const float* mean, const float* variance, void* y) override;
+  void Backward(const void* x, const float* scale, const float* shift, const void* y, void* dy, void* dx,
                 float* dscale, float* dshift) override;
-  void AddShortcutGradient(const float* dy, float* ds) override;
+  void AddShortcutGradient(const void* dy, void* ds) override;
 
  private:
   // y = max(0, factor x + offset + shortcut(s))

@@ -26,26 +26,23 @@ bool IsFirstLargest(std::span<const float> logits, int32_t label) {
 
 }  // namespace
 
-BatchResult CpuSoftmaxCrossEntropy::Forward(const float* logits, std::span<const int32_t> labels,
-                                            int64_t valid) {
-  CHECK_EQ(static_cast<int64_t>(labels.size()), batch_);
+void CpuSoftmaxCrossEntropy::Forward(const float* logits, const int32_t* labels, int64_t valid) {
   CHECK(0 <= valid && valid <= batch_) << valid;
-  BatchResult result{.samples = valid};
+  result_ = {.samples = valid};
   for (int64_t n = 0; n < valid; ++n) {
     const std::span<const float> row(logits + n * classes_, classes_);
     const int32_t label = labels[n];
     CHECK(0 <= label && label < classes_) << "label " << label << " of " << classes_ << " classes";
-    result.loss += LogSumExp(row) - row[label];
-    result.correct += IsFirstLargest(row, label);
+    result_.loss += LogSumExp(row) - row[label];
+    result_.correct += IsFirstLargest(row, label);
   }
-  return result;
 }
 
-void CpuSoftmaxCrossEntropy::Backward(const float* logits, std::span<const int32_t> labels, float* dlogits) {
+void CpuSoftmaxCrossEntropy::Backward(const float* logits, const int32_t* labels, void* dlogits) {
   for (int64_t n = 0; n < batch_; ++n) {
     const std::span<const float> row(logits + n * classes_, classes_);
     const double log_sum = LogSumExp(row);
-    float* drow = dlogits + n * classes_;
+    float* drow = static_cast<float*>(dlogits) + n * classes_;
     for (int64_t c = 0; c < classes_; ++c) {
       const double probability = std::exp(row[c] - log_sum);
       drow[c] = static_cast<float>((probability - (c == labels[n] ? 1 : 0)) / static_cast<double>(batch_));

@@ -10,12 +10,14 @@ class CpuSoftmaxCrossEntropy final : public SoftmaxCrossEntropy {
  public:
   CpuSoftmaxCrossEntropy(int64_t batch, int64_t classes) : batch_(batch), classes_(classes) {}
 
-  BatchResult Forward(const float* logits, std::span<const int32_t> labels, int64_t valid) override;
-  void Backward(const float* logits, std::span<const int32_t> labels, float* dlogits) override;
+  void Forward(const float* logits, const int32_t* labels, int64_t valid) override;
+  BatchResult Result() override { return result_; }
+  void Backward(const float* logits, const int32_t* labels, void* dlogits) override;
 
  private:
   const int64_t batch_;
   const int64_t classes_;
+  BatchResult result_;
 };
 
 }  // namespace ssd

@@ -9,6 +9,7 @@
 #include "models/cpu/device.h"
 #include "models/initialization.h"
 #include "tests/testing/deterministic.h"
+#include "tests/testing/train_now.h"
 
 namespace ssd::benchmarks {
 namespace {
@@ -42,7 +43,7 @@ BareWorker::BareWorker(std::unique_ptr<Model> model, const ModelOptions& options
       partition_(model_->layout(), /*num_shards=*/1, /*block_bytes=*/std::nullopt),
       update_({.kind = LocalUpdateOptions::Kind::kMomentum, .weight_decay = 1e-4}, partition_,
               std::make_shared<SyncSchedule>(SyncScheduleOptions{}),
-              std::make_shared<LearningRate>(LearningRateOptions{.base = 0.001})),
+              std::make_shared<LearningRate>(LearningRateOptions{.base = 0.001}), model_->memory()),
       labels_(options.batch_size),
       gradient_(model_->layout().parameters.size()) {
   InitializeParameters(model_->layout(), /*seed=*/1, model_->parameters(), model_->buffers());
@@ -53,7 +54,7 @@ BareWorker::BareWorker(std::unique_ptr<Model> model, const ModelOptions& options
 }
 
 void BareWorker::ComputeGradient() {
-  model_->Train({images_, labels_, static_cast<int64_t>(labels_.size())}, gradient_, [](int64_t) {});
+  testing::TrainNow(*model_, {images_, labels_, static_cast<int64_t>(labels_.size())}, gradient_);
 }
 
 void BareWorker::Step() {

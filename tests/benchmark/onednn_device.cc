@@ -46,15 +46,15 @@ class BareConvolution final : public Convolution {
                   PrimitiveSeconds& seconds)
       : BareConvolution(runtime, ConvolutionDescriptions(runtime, shape, input_gradient), seconds) {}
 
-  void Forward(const float* x, const float* weights, float* y) override {
+  void Forward(const void* x, const float* weights, void* y) override {
     const float* packed = forward_weights_.Get(weights);
     Time(seconds_.forward, [&] { forward_.Run({x, packed, y}); });
   }
-  void BackwardData(const float* weights, const float* dy, float* dx) override {
+  void BackwardData(const float* weights, const void* dy, void* dx) override {
     const float* packed = data_weights_->Get(weights);
     Time(seconds_.backward_data, [&] { backward_data_->Run({dy, packed, dx}); });
   }
-  void BackwardWeights(const float* x, const float* dy, float* /*dweights*/) override {
+  void BackwardWeights(const void* x, const void* dy, float* /*dweights*/) override {
     Time(seconds_.backward_weights, [&] { backward_weights_.Run({x, dy, weights_gradient_->data()}); });
   }
 
@@ -124,17 +124,17 @@ class BareBatchNorm final : public BatchNorm {
                                        {DNNL_ARG_DIFF_SHIFT, channels}}));
   }
 
-  void TrainingForward(const float* x, const float* scale, const float* shift, float* y,
+  void TrainingForward(const void* x, const float* scale, const float* shift, void* y,
                        float* /*running_mean*/, float* /*running_variance*/) override {
     Time(seconds_.batch_norm, [&] {
       forward_->Run({x, scale, shift, mean_.data(), variance_.data(), workspace(), y});
     });
   }
-  void InferenceForward(const float*, const float*, const float*, const float*, const float*,
-                        float*) override {
+  void InferenceForward(const void*, const float*, const float*, const float*, const float*,
+                        void*) override {
     LOG(FATAL) << "a training step is measured, and no evaluation";
   }
-  void Backward(const float* x, const float* scale, const float* shift, const float* dy, float* dx,
+  void Backward(const void* x, const float* scale, const float* shift, const void* dy, void* dx,
                 float* dscale, float* dshift) override {
     Time(seconds_.batch_norm, [&] {
       backward_->Run({x, scale, shift, mean_.data(), variance_.data(), workspace(), dy, dx, dscale, dshift});
@@ -157,19 +157,19 @@ class BareResidualNorm final : public ResidualNorm {
   BareResidualNorm(CpuRuntime& runtime, const BatchNormOptions& options, PrimitiveSeconds& seconds)
       : norm_(runtime, options, /*relu=*/true, seconds) {}
 
-  void TrainingForward(const float* x, const float* /*s*/, const float* scale, const float* shift, float* y,
+  void TrainingForward(const void* x, const void* /*s*/, const float* scale, const float* shift, void* y,
                        float* running_mean, float* running_variance) override {
     norm_.TrainingForward(x, scale, shift, y, running_mean, running_variance);
   }
-  void InferenceForward(const float* x, const float*, const float* scale, const float* shift,
-                        const float* mean, const float* variance, float* y) override {
+  void InferenceForward(const void* x, const void*, const float* scale, const float* shift,
+                        const float* mean, const float* variance, void* y) override {
     norm_.InferenceForward(x, scale, shift, mean, variance, y);
   }
-  void Backward(const float* x, const float* scale, const float* shift, const float* /*y*/, float* dy,
-                float* dx, float* dscale, float* dshift) override {
+  void Backward(const void* x, const float* scale, const float* shift, const void* /*y*/, void* dy,
+                void* dx, float* dscale, float* dshift) override {
     norm_.Backward(x, scale, shift, dy, dx, dscale, dshift);
   }
-  void AddShortcutGradient(const float*, float*) override {}
+  void AddShortcutGradient(const void*, void*) override {}
 
  private:
   BareBatchNorm norm_;
@@ -178,7 +178,7 @@ class BareResidualNorm final : public ResidualNorm {
 // A sum is no primitive's work.
 class NoAccumulation final : public Accumulation {
  public:
-  void Add(const float*, float*) override {}
+  void Add(const void*, void*) override {}
 };
 
 // Operations of the CPU's device that are one primitive as they are.
@@ -187,10 +187,10 @@ class TimedMaxPool final : public MaxPool {
   TimedMaxPool(std::unique_ptr<MaxPool> operation, double& seconds)
       : operation_(std::move(operation)), seconds_(seconds) {}
 
-  void Forward(const float* x, float* y) override {
+  void Forward(const void* x, void* y) override {
     Time(seconds_, [&] { operation_->Forward(x, y); });
   }
-  void Backward(const float* dy, float* dx) override {
+  void Backward(const void* dy, void* dx) override {
     Time(seconds_, [&] { operation_->Backward(dy, dx); });
   }
 
@@ -204,10 +204,10 @@ class TimedGlobalAveragePool final : public GlobalAveragePool {
   TimedGlobalAveragePool(std::unique_ptr<GlobalAveragePool> operation, double& seconds)
       : operation_(std::move(operation)), seconds_(seconds) {}
 
-  void Forward(const float* x, float* y) override {
+  void Forward(const void* x, void* y) override {
     Time(seconds_, [&] { operation_->Forward(x, y); });
   }
-  void Backward(const float* dy, float* dx) override {
+  void Backward(const void* dy, void* dx) override {
     Time(seconds_, [&] { operation_->Backward(dy, dx); });
   }
 
@@ -221,13 +221,13 @@ class TimedLinear final : public Linear {
   TimedLinear(std::unique_ptr<Linear> operation, double& seconds)
       : operation_(std::move(operation)), seconds_(seconds) {}
 
-  void Forward(const float* x, const float* weights, const float* bias, float* y) override {
+  void Forward(const void* x, const float* weights, const float* bias, float* y) override {
     Time(seconds_, [&] { operation_->Forward(x, weights, bias, y); });
   }
-  void BackwardData(const float* weights, const float* dy, float* dx) override {
+  void BackwardData(const float* weights, const void* dy, void* dx) override {
     Time(seconds_, [&] { operation_->BackwardData(weights, dy, dx); });
   }
-  void BackwardWeights(const float* x, const float* dy, float* dweights, float* dbias) override {
+  void BackwardWeights(const void* x, const void* dy, float* dweights, float* dbias) override {
     Time(seconds_, [&] { operation_->BackwardWeights(x, dy, dweights, dbias); });
   }
 
@@ -241,9 +241,18 @@ class OneDnnDevice final : public Device {
   OneDnnDevice(int threads, PrimitiveSeconds& seconds) : cpu_(MakeCpuDevice(threads)), seconds_(seconds) {}
 
   void Enter() override { cpu_->Enter(); }
-  std::unique_ptr<DeviceArray> Allocate(int64_t size) override { return cpu_->Allocate(size); }
-  void Upload(std::span<const float> from, float* to) override { cpu_->Upload(from, to); }
-  void Download(const float* from, std::span<float> to) override { cpu_->Download(from, to); }
+  DeviceMemory& memory() override { return cpu_->memory(); }
+  std::unique_ptr<ActivationArray> AllocateActivation(int64_t size) override {
+    return cpu_->AllocateActivation(size);
+  }
+  void ReadActivation(const void* from, std::span<float> to) override { cpu_->ReadActivation(from, to); }
+  Input Load(const Batch& batch) override { return cpu_->Load(batch); }
+  void SetParameters(std::span<const float> parameters) override { cpu_->SetParameters(parameters); }
+  std::span<float> BeginGradient(std::span<float> host, Model::GradientReady ready) override {
+    return cpu_->BeginGradient(host, std::move(ready));
+  }
+  void GradientFinal(int64_t first) override { cpu_->GradientFinal(first); }
+  void EndGradient(absl::AnyInvocable<void()> done) override { cpu_->EndGradient(std::move(done)); }
 
   std::unique_ptr<Convolution> MakeConvolution(const ConvolutionShape& shape, bool input_gradient) override {
     return std::make_unique<BareConvolution>(runtime_, shape, input_gradient, seconds_);

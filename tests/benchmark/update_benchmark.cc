@@ -18,6 +18,7 @@
 #include "common/optimizer.h"
 #include "common/parameter_layout.h"
 #include "common/partition.h"
+#include "models/host_memory.h"
 #include "server/parameter_shard.h"
 #include "worker/local_update.h"
 
@@ -136,7 +137,7 @@ class LocalWorker {
   explicit LocalWorker(LocalUpdateOptions::Kind kind)
       : update_({.kind = kind, .weight_decay = 1e-4}, Blocks(),
                 std::make_shared<SyncSchedule>(SyncScheduleOptions{.total_steps = int64_t{1} << 40}),
-                std::make_shared<LearningRate>(LearningRateOptions{.base = 1e-3})) {
+                std::make_shared<LearningRate>(LearningRateOptions{.base = 1e-3}), memory_) {
     Install(Version(0), Buffer::Copy(Values()));
   }
 
@@ -154,6 +155,7 @@ class LocalWorker {
   }
 
  private:
+  HostMemory memory_;
   LocalUpdate update_;
   const std::vector<float> gradient_ = Values();
   std::vector<float> x_ = Values();

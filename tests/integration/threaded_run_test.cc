@@ -154,7 +154,7 @@ class ThreadedRun {
         partition, *worker.channels, worker.executor, Clock::Real(),
         [&worker](const Ending& ending) { worker.ending.set_value(ending); });
     if (setup_.update.has_value())
-      worker.update.emplace(*setup_.update, partition, schedule_, learning_rate_);
+      worker.update.emplace(*setup_.update, partition, schedule_, learning_rate_, worker.model.memory());
     worker.batches = std::make_unique<PrefetchingBatchSource>(
         images_.train,
         DataOrder({.seed = 1, .samples = kTrainingImages, .workers = setup_.num_workers, .batch = kBatch}),

@@ -35,16 +35,21 @@ class DeviceConformanceTest : public ::testing::TestWithParam<DeviceRow> {
 
   // An array on the device that holds `values`.
   float* Put(const std::vector<float>& values) {
-    arrays_.push_back(device_->Allocate(static_cast<int64_t>(values.size())));
-    device_->Upload(values, arrays_.back()->data());
+    arrays_.push_back(device_->memory().Allocate(static_cast<int64_t>(values.size())));
+    device_->memory().Upload(values, arrays_.back()->data());
     return arrays_.back()->data();
   }
   // An array whose old content must not show in a result.
   float* Garbage(int64_t size) { return Put(std::vector<float>(size, 1e30f)); }
 
+  // Until the next call.
+  const int32_t* PutLabels(const std::vector<int32_t>& labels) {
+    return device_->Load({.labels = labels}).labels;
+  }
+
   std::vector<float> Get(const float* from, int64_t size) {
     std::vector<float> values(size);
-    device_->Download(from, values);
+    device_->memory().Download(from, values);
     return values;
   }
 

@@ -60,7 +60,7 @@ TEST_P(DeviceConformanceTest, ConvolutionFollowsWeightsThatChangeInPlace) {
   float* dx = Garbage(shape.input.size());
   for (const char* version : {"weights/0", "weights/1"}) {
     const auto values = Values(version, shape.weights_size());
-    device_->Upload(values, weights);
+    device_->memory().Upload(values, weights);
     convolution->Forward(Put(x), weights, y);
     convolution->BackwardData(weights, Put(dy), dx);
     const reference::ConvolutionResult expected = reference::Convolve(shape, x, values, dy);
@@ -233,11 +233,15 @@ TEST_P(DeviceConformanceTest, CrossEntropyCountsValidSamplesOnly) {
   const auto loss = device_->MakeSoftmaxCrossEntropy(/*batch=*/3, /*classes=*/2);
   const float log3 = std::log(3.0f);
   const float* logits = Put({log3, 0, /**/ 0, 0, /**/ 100, 0});
-  const BatchResult two = loss->Forward(logits, std::vector<int32_t>{0, 1, -1}, /*valid=*/2);
+  const std::vector<int32_t> first = {0, 1, -1};
+  loss->Forward(logits, PutLabels(first), /*valid=*/2);
+  const BatchResult two = loss->Result();
   EXPECT_NEAR(two.loss, std::log(4.0 / 3) + std::log(2.0), 1e-6);
   EXPECT_EQ(two.correct, 1);  // of equal logits the first counts as the largest
   EXPECT_EQ(two.samples, 2);
-  const BatchResult three = loss->Forward(logits, std::vector<int32_t>{0, 0, 1}, /*valid=*/3);
+  const std::vector<int32_t> second = {0, 0, 1};
+  loss->Forward(logits, PutLabels(second), /*valid=*/3);
+  const BatchResult three = loss->Result();
   EXPECT_NEAR(three.loss, std::log(4.0 / 3) + std::log(2.0) + 100, 1e-5);  // no overflow
   EXPECT_EQ(three.correct, 2);
 }
@@ -245,15 +249,17 @@ TEST_P(DeviceConformanceTest, CrossEntropyCountsValidSamplesOnly) {
 TEST_P(DeviceConformanceTest, CrossEntropyGradientIsProbabilityMinusOneHotOverBatch) {
   const auto loss = device_->MakeSoftmaxCrossEntropy(/*batch=*/2, /*classes=*/2);
   float* dlogits = Garbage(4);
-  loss->Backward(Put({std::log(3.0f), 0, /**/ 1000, 1000}), std::vector<int32_t>{0, 1}, dlogits);
+  const std::vector<int32_t> labels = {0, 1};
+  loss->Backward(Put({std::log(3.0f), 0, /**/ 1000, 1000}), PutLabels(labels), dlogits);
   ExpectNear(dlogits, {-0.125, 0.125, /**/ 0.25, -0.25});
 }
 
 TEST_P(DeviceConformanceTest, CrossEntropyOfNanIsNanAndNotCorrect) {
   const auto loss = device_->MakeSoftmaxCrossEntropy(/*batch=*/2, /*classes=*/2);
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const BatchResult result =
-      loss->Forward(Put({nan, 0, /**/ 0, nan}), std::vector<int32_t>{0, 0}, /*valid=*/2);
+  const std::vector<int32_t> labels = {0, 0};
+  loss->Forward(Put({nan, 0, /**/ 0, nan}), PutLabels(labels), /*valid=*/2);
+  const BatchResult result = loss->Result();
   EXPECT_TRUE(std::isnan(result.loss));
   EXPECT_EQ(result.correct, 0);
 }

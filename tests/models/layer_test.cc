@@ -79,8 +79,8 @@ class LayerTest : public ::testing::TestWithParam<LayerRow> {
 
   const float* Forward() {
     std::vector<float> statistics(layout_.buffers.size(), 1.0f);
-    return layer_->Forward(x_.data(),
-                           {.parameters = parameters_.data(), .running_statistics = statistics.data()});
+    return static_cast<const float*>(layer_->Forward(
+        x_.data(), {.parameters = parameters_.data(), .running_statistics = statistics.data()}));
   }
 
   // Which outputs are 0: where that differs between the two ends, a ReLU has a corner between them.

@@ -14,6 +14,7 @@
 #include "models/registry.h"
 #include "tests/testing/deterministic.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/train_now.h"
 
 namespace ssd {
 namespace {
@@ -41,7 +42,7 @@ class ModelTest : public ::testing::Test {
 
   Batch MakeBatch(int64_t valid = kBatch) const { return {images_, labels_, valid}; }
   BatchResult Train() {
-    return model_->Train(MakeBatch(), gradient_, [](int64_t) {});
+    return testing::TrainNow(*model_, MakeBatch(), gradient_);
   }
 
   std::unique_ptr<Model> model_;
@@ -57,7 +58,7 @@ TEST_F(ModelTest, ReadyFallsToZeroAndWhatItAnnouncedStays) {
   std::vector<float> announced(gradient_.size());
   auto last = static_cast<int64_t>(gradient_.size());
   int calls = 0;
-  model_->Train(MakeBatch(), gradient_, [&](int64_t first) {
+  testing::TrainNow(*model_, MakeBatch(), gradient_, [&](int64_t first) {
     ASSERT_LT(first, last);
     std::copy(gradient_.begin() + first, gradient_.begin() + last, announced.begin() + first);
     last = first;
@@ -78,7 +79,7 @@ TEST_F(ModelTest, AProjectionIsAnnouncedInItsPlace) {
   std::vector<float> announced(gradient_.size());
   std::vector<std::string> firsts;  // names of the tensors that calls began with
   auto last = static_cast<int64_t>(gradient_.size());
-  model_->Train(MakeBatch(), gradient_, [&](int64_t first) {
+  testing::TrainNow(*model_, MakeBatch(), gradient_, [&](int64_t first) {
     ASSERT_LT(first, last);
     std::copy(gradient_.begin() + first, gradient_.begin() + last, announced.begin() + first);
     last = first;
@@ -168,7 +169,7 @@ TEST_F(ModelTest, BatchOfOneKeepsFiniteStatistics) {
   gradient_.assign(model_->layout().parameters.size(), 0);
   images_.resize(options.image.size());
   labels_ = {1};
-  const BatchResult trained = model_->Train({images_, labels_, 1}, gradient_, [](int64_t) {});
+  const BatchResult trained = testing::TrainNow(*model_, {images_, labels_, 1}, gradient_);
   EXPECT_TRUE(std::isfinite(trained.loss));
   for (const float value : model_->buffers()) ASSERT_TRUE(std::isfinite(value));
   EXPECT_TRUE(std::isfinite(model_->Evaluate({images_, labels_, 1}, model_->buffers()).loss));

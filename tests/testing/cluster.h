@@ -89,7 +89,8 @@ class Cluster {
           partition, *channels_, executor, executor,
           [this, i](const Ending& ending) { worker_endings[i] = ending; });
       if (options.update.has_value()) {
-        worker.update.emplace(*options.update, partition, options.schedule, options.learning_rate);
+        worker.update.emplace(*options.update, partition, options.schedule, options.learning_rate,
+                              replicas[i].model->memory());
       }
       worker.trainer.emplace(Trainer::Options{.worker = id}, *replicas[i].model, *replicas[i].batches,
                              replicas[i].evaluator, *worker.client, options.schedule,

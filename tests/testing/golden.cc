@@ -85,7 +85,9 @@ QuadraticModel::QuadraticModel(const Golden& golden, int worker)
   for (int i = 0; i < golden.size; ++i) layout_.parameters.Add("coordinate" + std::to_string(i), {1});
 }
 
-BatchResult QuadraticModel::Train(const Batch&, std::span<float> gradient, GradientReady ready) {
+void QuadraticModel::Train(const Batch&, std::span<float> gradient, GradientReady ready,
+                           TrainingDone done) {
+  gradient_ = gradient;
   const std::vector<double> noise =
       Deterministic("noise/" + std::to_string(worker_) + "/" + std::to_string(step_++), parameters_.size());
   for (int64_t i = static_cast<int64_t>(parameters_.size()) - 1; i >= 0; --i) {
@@ -93,7 +95,7 @@ BatchResult QuadraticModel::Train(const Batch&, std::span<float> gradient, Gradi
     gradient[i] = static_cast<float>(curvature * (parameters_[i] - centre_[i]) + 0.3 * noise[i]);
     ready(i);
   }
-  return {.loss = 1, .correct = 0, .samples = 1};
+  done({.loss = 1, .correct = 0, .samples = 1});
 }
 
 BatchResult QuadraticModel::Evaluate(const Batch&, std::span<const float>) { return {}; }

@@ -14,6 +14,7 @@
 #include "common/optimizer.h"
 #include "common/parameter_layout.h"
 #include "common/sync_schedule.h"
+#include "models/host_memory.h"
 #include "models/model.h"
 #include "worker/data/batch_source.h"
 #include "worker/local_update.h"
@@ -49,15 +50,19 @@ class QuadraticModel : public Model {
   QuadraticModel(const Golden& golden, int worker);
 
   const ModelLayout& layout() const override { return layout_; }
+  DeviceMemory& memory() override { return memory_; }
   std::span<float> parameters() override { return parameters_; }
   std::span<float> buffers() override { return {}; }
-  BatchResult Train(const Batch& batch, std::span<float> gradient, GradientReady ready) override;
+  void Train(const Batch& batch, std::span<float> gradient, GradientReady ready, TrainingDone done) override;
+  std::span<const float> gradient() const override { return gradient_; }
   BatchResult Evaluate(const Batch& batch, std::span<const float> buffers) override;
 
  private:
   const int worker_;
+  HostMemory memory_;
   ModelLayout layout_;
   std::vector<float> parameters_;
+  std::span<const float> gradient_;
   std::vector<double> curvature_, centre_;
   int64_t step_ = 0;  // Train calls so far
 };

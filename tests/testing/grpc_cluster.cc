@@ -120,7 +120,8 @@ void GrpcCluster::Create(int index, Model& model) {
       partition, *worker.channels, worker.executor, Clock::Real(),
       [this, index](const Ending& ending) { SetEnding(&GrpcCluster::worker_endings_, index, ending); });
   if (options_.update.has_value()) {
-    worker.update.emplace(*options_.update, partition, options_.schedule, options_.learning_rate);
+    worker.update.emplace(*options_.update, partition, options_.schedule, options_.learning_rate,
+                          model.memory());
   }
   worker.batches = std::make_unique<EmptyBatches>(worker.executor);
   worker.trainer = std::make_unique<Trainer>(

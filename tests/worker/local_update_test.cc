@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "models/host_memory.h"
+
 namespace ssd {
 namespace {
 
@@ -24,7 +26,7 @@ class Worker {
     schedule.total_steps = rate.total_steps = 100;
     if (rate.schedule == LearningRateOptions::Schedule::kPolynomial) schedule.total_steps = 1000;
     update_.emplace(options, Partition(layout, 1, /*block_bytes=*/4),
-                    std::make_shared<SyncSchedule>(schedule), std::make_shared<LearningRate>(rate));
+                    std::make_shared<SyncSchedule>(schedule), std::make_shared<LearningRate>(rate), memory_);
   }
 
   void Install(int64_t version, float value, BlockId block = kFirst) {
@@ -43,6 +45,7 @@ class Worker {
 
  private:
   std::span<float> At(BlockId block) { return std::span(x).subspan(block.value(), 1); }
+  HostMemory memory_;
   std::optional<LocalUpdate> update_;
 };
 
@@ -228,10 +231,11 @@ TEST(LocalUpdateTest, BlocksKeepTheirOwnState) {
 
 TEST(LocalUpdateDeathTest, AnotherSizeAborts) {
   Worker worker({}, {.k = 2}, {.base = 0.5}, /*blocks=*/2);
+  HostMemory memory;
   ModelLayout layout;
   layout.parameters.Add("x", {2});
   LocalUpdate update({}, Partition(layout, 1, 8), std::make_shared<SyncSchedule>(SyncScheduleOptions{}),
-                     std::make_shared<LearningRate>(LearningRateOptions{}));
+                     std::make_shared<LearningRate>(LearningRateOptions{}), memory);
   std::vector<float> x(2);
   EXPECT_DEATH(update.Install(kFirst, Version(0), Buffer::Copy(std::vector<float>{1}), x), "check failed");
 }

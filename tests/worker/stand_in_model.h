@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/executor.h"
+#include "models/host_memory.h"
 #include "models/model.h"
 #include "worker/data/batch_source.h"
 
@@ -26,6 +27,7 @@ class StandInModel : public Model {
   }
 
   const ModelLayout& layout() const override { return layout_; }
+  DeviceMemory& memory() override { return memory_; }
   std::span<float> parameters() override { return parameters_; }
   std::span<float> buffers() override { return {&passes_, 1}; }
 
@@ -34,8 +36,9 @@ class StandInModel : public Model {
     return static_cast<float>(layer + 1) * (x - target - 0.125f * static_cast<float>(step % 3));
   }
 
-  BatchResult Train(const Batch&, std::span<float> gradient, GradientReady ready) override {
+  void Train(const Batch&, std::span<float> gradient, GradientReady ready, TrainingDone done) override {
     const int64_t step = steps++;
+    gradient_ = gradient;
     weights_at_gradient.push_back(parameters_);
     passes_ = 100 * target_ + static_cast<float>(steps);
     Tell(absl::StrCat("train ", step));
@@ -45,8 +48,9 @@ class StandInModel : public Model {
       Tell(absl::StrCat("layer ", i, " returns"));
       ready(i);
     }
-    return {.loss = step == bad_loss_step ? NAN : 0.5, .correct = 1, .samples = 2};
+    done({.loss = step == bad_loss_step ? NAN : 0.5, .correct = 1, .samples = 2});
   }
+  std::span<const float> gradient() const override { return gradient_; }
   BatchResult Evaluate(const Batch&, std::span<const float>) override { return {}; }
 
   int64_t steps = 0;                                    // done
@@ -59,8 +63,10 @@ class StandInModel : public Model {
     if (tell) tell(event);
   }
 
+  HostMemory memory_;
   ModelLayout layout_;
   std::vector<float> parameters_;
+  std::span<const float> gradient_;
   float passes_ = 0;
   const float target_;
 };

@@ -20,6 +20,9 @@ class Normalizer {
 
   const ImageShape& shape() const { return shape_; }
 
+  // (3, 256): the float that stands for each byte, by channel.
+  std::span<const float> values() const { return {value_[0].data(), value_.size() * value_[0].size()}; }
+
   // Writes (pixel / 255 - mean) / std of the augmented image. REQUIRES: both spans have shape().size()
   // elements.
   void Write(std::span<const uint8_t> image, const Augmentation& augmentation, std::span<float> out) const;

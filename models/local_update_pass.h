@@ -1,22 +1,14 @@
-// The arithmetic of local updates, each as one pass over a block: what is read and written is touched once.
-// worker/local_update.h has the formulas' meaning. Pure functions; all spans of a call have one size, and none overlap.
-#ifndef SSD_WORKER_LOCAL_UPDATE_PASS_H_
-#define SSD_WORKER_LOCAL_UPDATE_PASS_H_
+// Local updates in the host's memory, each as one pass over a block: what is read and written is touched once. The
+// arithmetic is in models/local_update_arithmetic.h; worker/local_update.h has its meaning. Pure functions; all spans of a
+// call have one size, and none overlap.
+#ifndef SSD_MODELS_LOCAL_UPDATE_PASS_H_
+#define SSD_MODELS_LOCAL_UPDATE_PASS_H_
 
 #include <span>
 
-namespace ssd {
+#include "models/local_update_arithmetic.h"
 
-// A step's numbers.
-struct LocalStep {
-  float rate = 0;  // eta_l
-  float alpha = 1;
-  float beta = 0;
-  float mu = 0;
-  float lambda = 0;
-  float dc_lambda = 0;
-  bool nesterov = false;
-};
+namespace ssd {
 
 // x -= rate (alpha g + lambda x)
 void SgdPass(const LocalStep& step, std::span<const float> g, std::span<float> x);
@@ -53,4 +45,4 @@ void InstallCorrectionPass(float inverse_passed, std::span<const float> pulled, 
 
 }  // namespace ssd
 
-#endif  // SSD_WORKER_LOCAL_UPDATE_PASS_H_
+#endif  // SSD_MODELS_LOCAL_UPDATE_PASS_H_
